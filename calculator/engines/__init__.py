@@ -1,0 +1,36 @@
+"""Engines by name → the class that holds an engine's allocation rules, imported on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from calculator.engines.base import Engine
+from calculator.errors import InvalidInput, shown
+
+ENGINES = {
+    "ideal": "calculator.engines.ideal:Ideal",
+}
+
+
+def engine(name: str = "ideal", **options: Any) -> Engine:
+    """The engine called `name`, its options under the engine's own flag names.
+
+    >>> engine("ideal").engine
+    'ideal'
+    """
+    if name not in ENGINES:
+        raise InvalidInput(
+            f"engine is {shown(name)}; known engines: {', '.join(ENGINES)}.", field="engine"
+        )
+    module, class_name = ENGINES[name].split(":")
+    cls = getattr(import_module(module), class_name)
+    flags = [f for f in cls.__dataclass_fields__]
+    for option in options:
+        if option not in flags:
+            known = f"its options are {', '.join(flags)}" if flags else "it has no options"
+            raise InvalidInput(
+                f"{shown(option)} is no option of engine {name}; {known}.", field=str(option)
+            )
+    result: Engine = cls(**options)
+    return result

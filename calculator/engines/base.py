@@ -1,0 +1,164 @@
+"""What every engine answers: which tensors it keeps, in which types, how many slots, how spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple, assert_never
+
+from calculator.dtypes import DTYPES, CACHE_DTYPES, Dtype
+from calculator.items import Item, Row
+from calculator.layers import LayerCache
+from calculator.model import ModelSpec
+from calculator.parallel import Parallelism, replicas
+from calculator.request import Request
+from calculator.tensors import (
+    Constant,
+    CurrentChunk,
+    EncoderTokens,
+    EveryNthToken,
+    EveryToken,
+    Growth,
+    LastTokens,
+    StateTensor,
+)
+
+
+class CacheDtypes(NamedTuple):
+    """Element types of keys and values, and in a sentence why these."""
+
+    key: str
+    value: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Base of the closed union of engines; a subclass overrides what its engine does differently."""
+
+    engine: ClassVar[str]
+    cache_dtypes: ClassVar[tuple[str, ...]] = CACHE_DTYPES
+    additive: ClassVar[bool] = True
+    """Whether n equal sequences take exactly n times the bytes of one."""
+
+    def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
+        """What the engine stores of a layer's cache."""
+        return cache.tensors()
+
+    def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
+        """Request, else what the checkpoint says of its cache, else the model's type."""
+        key, value = request.key_dtype, request.value_dtype
+        if key and value:
+            return CacheDtypes(key, value, "")
+        auto, basis = self.auto_dtype(model)
+        return CacheDtypes(key or auto, value or auto, f"Cache type auto: {auto}, {basis}.")
+
+    def auto_dtype(self, model: ModelSpec) -> tuple[str, str]:
+        """(element type, where it comes from) when nobody asked for one."""
+        if model.kv_cache_dtype:
+            return model.kv_cache_dtype, "from the checkpoint's cache quantisation"
+        return model.dtype, "the model's own; its checkpoint names no cache quantisation"
+
+    def slots(self, growth: Growth, seq_len: int, encoder_seq_len: int) -> int:
+        """Slots stored for one sequence of `seq_len` tokens seen."""
+        match growth:
+            case EveryToken():
+                return seq_len
+            case LastTokens():
+                return min(seq_len, growth.window)
+            case Constant():
+                return growth.num_slots
+            case EveryNthToken():
+                return seq_len // growth.stride
+            case CurrentChunk():
+                return min(seq_len, growth.chunk)
+            case EncoderTokens():
+                return encoder_seq_len
+            case _:
+                assert_never(growth)
+
+    def allocate(
+        self,
+        model: ModelSpec,
+        request: Request,
+        parallelism: Parallelism,
+        hands: tuple[tuple[tuple[int, int], ...], ...],
+    ) -> tuple[Item, ...]:
+        """Items of all devices together; `hands` are the sequences of each data-parallel replica."""
+        key, value, _ = self.dtypes(model, request)
+        rows = plan(self, model, key, value, parallelism.tensor_parallel_size)
+        stored: dict[Growth, int] = {}
+        items = []
+        for row in rows:
+            slots = stored.get(row.growth)
+            if slots is None:
+                slots = stored[row.growth] = sum(
+                    self.slots_of_all(row.growth, lengths, request) for lengths in hands
+                )
+            items.append(Item(row, slots))
+        return tuple(items)
+
+    def slots_of_all(
+        self, growth: Growth, lengths: tuple[tuple[int, int], ...], request: Request
+    ) -> int:
+        """Slots of all sequences together, a shared prefix counted once."""
+        encoder = request.encoder_seq_len or 0
+        total = 0
+        for length, count in lengths:
+            total += count * self.slots(growth, length, encoder)
+        if request.shared_prefix_len and lengths:
+            total -= self._shared_slots(growth, lengths, request.shared_prefix_len)
+        return total
+
+    def _shared_slots(
+        self, growth: Growth, lengths: tuple[tuple[int, int], ...], prefix: int
+    ) -> int:
+        """Slots saved by storing the first `prefix` tokens once instead of in every sequence.
+
+        A window keeps of the prefix what the shortest sequence still sees; states and chunks are
+        each sequence's own.
+        """
+        match growth:
+            case EveryToken():
+                kept = [(prefix, count) for _, count in lengths]
+            case EveryNthToken():
+                kept = [(prefix // growth.stride, count) for _, count in lengths]
+            case LastTokens():
+                window = growth.window
+                kept = [(max(0, prefix - max(0, n - window)), count) for n, count in lengths]
+            case CurrentChunk() | EncoderTokens() | Constant():
+                return 0
+            case _:
+                assert_never(growth)
+        return sum(slots * count for slots, count in kept) - max(slots for slots, _ in kept)
+
+    def options(self) -> dict[str, Any]:
+        """The engine's name and its options, as they stand in the JSON."""
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"engine": self.engine, **own}
+
+    def assumptions(self, model: ModelSpec, request: Request) -> tuple[str, ...]:
+        """Every default this engine picked, a sentence each."""
+        return ()
+
+
+@lru_cache(maxsize=4096)
+def plan(
+    engine: Engine, model: ModelSpec, key: str, value: str, tensor_parallel_size: int
+) -> tuple[Row, ...]:
+    """Everything of the rows that does not depend on lengths, worked out once a model."""
+    follows = {"key": key, "value": value, "model": model.dtype}
+    rows = []
+    for layer_type, layers, caches in model.layer_groups:
+        for cache in caches:
+            for t in engine.tensors(cache, model):
+                d = t.dtype if isinstance(t.dtype, Dtype) else DTYPES[follows[t.dtype]]
+                slot_bytes = t.heads * d.row_bytes(t.width)
+                copies = replicas(t.heads, tensor_parallel_size, f"{layer_type} {t.name}")
+                rows.append(
+                    Row(
+                        layer_type, layers, cache.kind, t.name, t.heads, t.width,
+                        t.growth, d, slot_bytes, copies,
+                    )
+                )  # fmt: skip
+    return tuple(rows)

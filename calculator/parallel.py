@@ -1,0 +1,85 @@
+"""How heads, layers and sequences are spread over devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calculator.errors import InvalidInput
+from calculator.units import checked_int
+
+
+@dataclass(frozen=True, slots=True)
+class Parallelism:
+    """Sizes by the engines' names; 1 means not split.
+
+    Devices are numbered tensor ranks first, then pipeline stages, then data-parallel replicas.
+    """
+
+    tensor_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
+    data_parallel_size: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
+            checked_int(name, getattr(self, name), at_most=2**14)
+        checked_int("number of devices", self.num_devices, at_most=2**16)
+
+    @property
+    def num_devices(self) -> int:
+        return self.tensor_parallel_size * self.pipeline_parallel_size * self.data_parallel_size
+
+
+SINGLE = Parallelism()
+
+
+def replicas(heads: int, ranks: int, tensor: str) -> int:
+    """Copies of a tensor whose `heads` are dealt to `ranks`: 1 when they divide, else ranks ÷ heads.
+
+    >>> replicas(8, 4, "key"), replicas(8, 16, "key"), replicas(1, 8, "latent")
+    (1, 2, 8)
+    """
+    if heads % ranks == 0:
+        return 1
+    if ranks % heads == 0:
+        return ranks // heads
+    raise InvalidInput(
+        f"tensor_parallel_size is {ranks}; the {heads:,} heads of {tensor} are neither a multiple "
+        "nor a divisor of it.",
+        field="tensor_parallel_size",
+    )
+
+
+def stage_sizes(num_layers: int, stages: int) -> tuple[int, ...]:
+    """Layers of each pipeline stage, as even as possible.
+
+    What is left over goes to the stages just before the last, which also holds the output head
+    (vLLM `distributed/utils.py:get_pp_indices`).
+
+    >>> stage_sizes(62, 4)
+    (15, 16, 16, 15)
+    """
+    if stages > num_layers:
+        raise InvalidInput(
+            f"pipeline_parallel_size is {stages}; the model has only {num_layers} layers.",
+            field="pipeline_parallel_size",
+        )
+    even, left = divmod(num_layers, stages)
+    first = max(stages - 1 - left, 0)
+    return tuple(even + (first <= i < first + left) for i in range(stages))
+
+
+def dealt(lengths: tuple[tuple[int, int], ...], hands: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """(tokens, count) pairs of sequences dealt one by one to data-parallel replicas.
+
+    >>> dealt(((100, 3), (8, 2)), 2)
+    (((100, 2), (8, 1)), ((100, 1), (8, 1)))
+    """
+    result: list[list[tuple[int, int]]] = [[] for _ in range(hands)]
+    start = 0
+    for tokens, count in lengths:
+        for hand in range(hands):
+            share = (count + hands - 1 - (hand - start) % hands) // hands
+            if share:
+                result[hand].append((tokens, share))
+        start = (start + count) % hands
+    return tuple(tuple(pairs) for pairs in result)
