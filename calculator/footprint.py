@@ -8,7 +8,7 @@ from typing import Any
 from calculator.engines.base import Engine
 from calculator.engines.ideal import Ideal
 from calculator.errors import InvalidInput
-from calculator.items import Item
+from calculator.items import Item, Row
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism, dealt, stage_sizes
 from calculator.request import Request
@@ -53,8 +53,13 @@ class Footprint:
         return sum(
             item.num_bytes
             for item in self.items
-            if not isinstance(item.row.growth, EveryNthToken)
-            and not any(self._new_slots(item.row.growth, n) for n, _ in self.request.lengths)
+            if not self.grows(item.row)
+        )
+
+    def grows(self, row: Row) -> bool:
+        """Whether one more token of some sequence can make this row larger."""
+        return isinstance(row.growth, EveryNthToken) or any(
+            self._new_slots(row.growth, n) for n, _ in self.request.lengths
         )
 
     @property

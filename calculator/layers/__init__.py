@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from calculator.errors import UnsupportedModel, shown
 from calculator.tensors import StateTensor
@@ -27,7 +27,14 @@ KINDS = {
 
 
 class LayerCache(Protocol):
-    """What one layer keeps: a tagged, hashable record that lists its tensors."""
+    """What one layer keeps: a tagged, hashable record that lists its tensors.
+
+    `label` is its name on a page, `letter` its family's: F full, S sliding or chunked, M latent,
+    R recurrent, X cross, I indexer, C compressed.
+    """
+
+    label: ClassVar[str]
+    letter: ClassVar[str]
 
     @property
     def kind(self) -> str: ...

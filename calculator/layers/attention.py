@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from calculator.tensors import (
     CurrentChunk,
@@ -33,6 +33,9 @@ class FullAttention:
     Source: Ainslie et al., GQA, arXiv:2305.13245; transformers `DynamicLayer`.
     """
 
+    label: ClassVar[str] = "Full attention"
+    letter: ClassVar[str] = "F"
+
     kind: Literal["full_attention"]
     num_key_value_heads: int
     head_dim: int
@@ -53,6 +56,9 @@ class SlidingAttention:
 
     Source: Mistral 7B, arXiv:2310.06825 §2 (rolling buffer of W slots).
     """
+
+    label: ClassVar[str] = "Sliding window"
+    letter: ClassVar[str] = "S"
 
     kind: Literal["sliding_attention"]
     num_key_value_heads: int
@@ -75,6 +81,9 @@ class ChunkedAttention:
     Source: transformers `configuration_llama4.py`, `attention_chunk_size`.
     """
 
+    label: ClassVar[str] = "Chunked attention"
+    letter: ClassVar[str] = "S"
+
     kind: Literal["chunked_attention"]
     num_key_value_heads: int
     head_dim: int
@@ -95,6 +104,9 @@ class CrossAttention:
 
     Source: Vaswani et al., arXiv:1706.03762 §3.2.3; transformers `EncoderDecoderCache`.
     """
+
+    label: ClassVar[str] = "Cross attention"
+    letter: ClassVar[str] = "X"
 
     kind: Literal["cross_attention"]
     num_key_value_heads: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from calculator.tensors import EveryNthToken, LastTokens, StateTensor
 from calculator.units import MAX_TOKENS, checked_int
@@ -21,6 +21,9 @@ class CompressedAttention:
     group being filled are its own and not counted here.
     Source: transformers `modeling_deepseek_v4.py`; DeepSeek-V4 configuration `compress_ratios`.
     """
+
+    label: ClassVar[str] = "Compressed attention"
+    letter: ClassVar[str] = "C"
 
     kind: Literal["compressed_attention"]
     num_key_value_heads: int

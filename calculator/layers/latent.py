@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from calculator.tensors import EveryToken, StateTensor
 from calculator.units import checked_int
@@ -21,6 +21,9 @@ class LatentAttention:
 
     Source: DeepSeek-V2, arXiv:2405.04434 §2.1, and DeepSeek-V3, arXiv:2412.19437 §2.1.1.
     """
+
+    label: ClassVar[str] = "Latent attention (MLA)"
+    letter: ClassVar[str] = "M"
 
     kind: Literal["latent_attention"]
     kv_lora_rank: int
@@ -50,6 +53,9 @@ class SparseIndexer:
 
     Source: DeepSeek-V3.2, arXiv:2512.02556 §2 (lightning indexer).
     """
+
+    label: ClassVar[str] = "Sparse-attention indexer"
+    letter: ClassVar[str] = "I"
 
     kind: Literal["sparse_indexer"]
     index_head_dim: int

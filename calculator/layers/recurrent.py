@@ -7,7 +7,7 @@ window (kernel − 1 columns: the column being computed is not state) in the mod
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import ClassVar, Literal
 
 from calculator.dtypes import DTYPES
 from calculator.tensors import Constant, StateTensor
@@ -44,6 +44,9 @@ class Mamba1(_Positive):
     Source: Gu & Dao, Mamba, arXiv:2312.00752 §3; transformers `modeling_mamba.py`.
     """
 
+    label: ClassVar[str] = "Mamba-1"
+    letter: ClassVar[str] = "R"
+
     kind: Literal["mamba1"]
     intermediate_size: int
     state_size: int
@@ -63,6 +66,9 @@ class Mamba2(_Positive):
     Source: Dao & Gu, arXiv:2405.21060 §7; transformers `modeling_mamba2.py`
     (conv_dim = intermediate_size + 2 × n_groups × state_size).
     """
+
+    label: ClassVar[str] = "Mamba-2"
+    letter: ClassVar[str] = "R"
 
     kind: Literal["mamba2"]
     num_heads: int
@@ -85,6 +91,9 @@ class GatedDeltaNet(_Positive):
 
     Source: Yang et al., arXiv:2412.06464; transformers `modeling_qwen3_next.py`.
     """
+
+    label: ClassVar[str] = "Gated DeltaNet"
+    letter: ClassVar[str] = "R"
 
     kind: Literal["gated_delta_net"]
     linear_num_key_heads: int
@@ -111,6 +120,9 @@ class KimiDeltaAttention(_Positive):
     Source: Kimi Linear, arXiv:2510.26692 §3; transformers `modeling_kimi_linear.py`.
     """
 
+    label: ClassVar[str] = "Kimi delta attention"
+    letter: ClassVar[str] = "R"
+
     kind: Literal["kimi_delta_attention"]
     num_heads: int
     head_dim: int
@@ -131,6 +143,9 @@ class LightningAttention(_Positive):
     Source: MiniMax-01, arXiv:2501.08313 §2.2; transformers `modeling_minimax.py`.
     """
 
+    label: ClassVar[str] = "Lightning attention"
+    letter: ClassVar[str] = "R"
+
     kind: Literal["lightning_attention"]
     num_attention_heads: int
     head_dim: int
@@ -145,6 +160,9 @@ class ShortConvolution(_Positive):
 
     Source: LFM2, transformers `modeling_lfm2.py`, `conv_L_cache`.
     """
+
+    label: ClassVar[str] = "Short convolution"
+    letter: ClassVar[str] = "R"
 
     kind: Literal["short_convolution"]
     hidden_size: int

@@ -1,0 +1,71 @@
+"""Lengths × batch sizes → a table of bytes, equal to `footprint` at every point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from calculator.engines.base import Engine
+from calculator.errors import InvalidInput
+from calculator.footprint import IDEAL, footprint
+from calculator.model import ModelSpec
+from calculator.parallel import SINGLE, Parallelism
+from calculator.request import Request
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAX_INT64 = 2**63 - 1
+
+
+def sweep(
+    model: ModelSpec,
+    seq_lens: Any,
+    batch_sizes: Any,
+    engine: Engine = IDEAL,
+    parallelism: Parallelism = SINGLE,
+    request: Request | None = None,
+) -> np.ndarray:
+    """int64 array of shape (len(seq_lens), len(batch_sizes)) [bytes], all devices together.
+
+    `request` gives element types, encoder length and shared prefix; its own length is not used.
+    Where an engine is additive the table is an outer product, else each point is computed.
+    Raises InvalidInput past int64.
+    """
+    import numpy as np
+
+    lengths, batches = _counts("seq_lens", seq_lens), _counts("batch_sizes", batch_sizes)
+    base = request or Request(seq_len=1)
+    if not lengths or not batches:
+        return np.zeros((len(lengths), len(batches)), dtype=np.int64)
+
+    def size(seq_len: int, batch_size: int) -> int:
+        asked = replace(base, seq_len=seq_len, batch_size=batch_size, seq_lens=None)
+        return footprint(model, asked, engine, parallelism).num_bytes
+
+    if engine.additive and not base.shared_prefix_len:
+        single = [size(n, 1) for n in lengths]
+        _check_range(max(single) * max(batches))
+        return np.multiply.outer(
+            np.array(single, dtype=np.int64), np.array(batches, dtype=np.int64)
+        )
+    table = [[size(n, b) for b in batches] for n in lengths]
+    _check_range(max(max(row) for row in table))
+    return np.array(table, dtype=np.int64)
+
+
+def _counts(field: str, values: Any) -> list[int]:
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    for value in listed:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise InvalidInput(f"{field} holds {value!r}; expected whole numbers.", field=field)
+    return listed
+
+
+def _check_range(largest: int) -> None:
+    if largest > MAX_INT64:
+        raise InvalidInput(
+            f"The largest point is {largest:,} B, past what a table of 64-bit integers holds "
+            f"({MAX_INT64:,} B); sweep smaller lengths or batch sizes.",
+            field="seq_lens",
+        )
