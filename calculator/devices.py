@@ -1,0 +1,144 @@
+"""Names of accelerators, or a typed memory → their facts, each with its source."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from calculator.catalog import data_folder
+from calculator.errors import InvalidInput, shown
+from calculator.units import MAX_BYTES, checked_int, parse_bytes
+
+MemoryBasis = Literal["driver", "driver, recalled", "nominal", "typed by the user"]
+NOTES = {
+    "driver": "",
+    "driver, recalled": "memory as the driver reports it, recalled rather than seen in a log",
+    "nominal": "memory from the vendor's name, not the driver",
+    "typed by the user": "memory as typed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """One accelerator; `memory_bytes` is the driver's total unless `memory_basis` says otherwise.
+
+    Peaks are dense [FLOP/s]; bandwidth and interconnect (both directions together) in bytes/s.
+    None means not published, or not known here.
+    """
+
+    id: str
+    name: str
+    vendor: str = ""
+    form: str = ""
+    memory_bytes: int
+    memory_basis: MemoryBasis
+    visible_bytes: int | None = None
+    """Total that CUDA shows to programs, the lowest seen; less than the driver's own figure."""
+    visible_basis: str = ""
+    memory_bandwidth_bytes_per_s: int | None = None
+    bf16_flops: int | None = None
+    fp16_flops: int | None = None
+    fp8_flops: int | None = None
+    interconnect_bytes_per_s: int | None = None
+    interconnect_note: str = ""
+    source: str = ""
+    source_quality: str = ""
+    checked: str = ""
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        checked_int("device memory", self.memory_bytes, at_most=MAX_BYTES)
+
+    @property
+    def usable_bytes(self) -> int:
+        """The memory a program can see: as observed where that is known, else `memory_bytes`."""
+        return self.visible_bytes or self.memory_bytes
+
+    @property
+    def memory_note(self) -> str:
+        """What must be said beside the memory figure, or an empty string."""
+        return NOTES[self.memory_basis]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"usable_bytes": self.usable_bytes, "memory_note": self.memory_note}
+
+
+@lru_cache(maxsize=1)
+def devices() -> tuple[Device, ...]:
+    """All known accelerators, in the order of presets/devices.toml."""
+    with (data_folder() / "devices.toml").open("rb") as file:
+        records = tomllib.load(file)
+    return tuple(
+        Device(id=i, **(record | {"checked": str(record["checked"])}))
+        for i, record in records.items()
+    )
+
+
+def load_device(text: str) -> Device:
+    """The accelerator with this id, name or alias, or a device with a typed memory.
+
+    >>> load_device("h100").name, load_device("h100").memory_bytes
+    ('H100 80 GB', 85520809984)
+    >>> load_device("64 GB").name, load_device("80GiB").memory_bytes
+    ('a device with 64 GB', 85899345920)
+    """
+    if isinstance(text, Device):
+        return text
+    if not isinstance(text, str):
+        raise InvalidInput(f"device is {shown(text)}; expected a name or a memory.", field="device")
+    if found := _by_name().get(_squashed(text)):
+        return found
+    if found := _typed(text):
+        return found
+    raise InvalidInput(
+        f"device is {shown(text)}; expected an id (see kvcalc devices) or a memory such as 64 GB"
+        f"{_nearest(text)}.",
+        field="device",
+    )
+
+
+_TYPED = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*([kmgt])(i?)b", re.ASCII | re.IGNORECASE)
+
+
+def _typed(text: str) -> Device | None:
+    found = _TYPED.fullmatch(text.strip())
+    if not found:
+        return None
+    number = re.sub("[_,]", "", found[1])
+    prefix, binary = found[2].upper(), found[3].lower()
+    unit = f"{'k' if prefix == 'K' and not binary else prefix}{binary}B"
+    return Device(
+        id=f"{number}{unit.lower()}",
+        name=f"a device with {number} {unit}",
+        memory_bytes=parse_bytes("device", f"{number}{unit}"),
+        memory_basis="typed by the user",
+    )
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> dict[str, Device]:
+    """Ids and aliases, without spaces and hyphens, → devices."""
+    by_id = {device.id: device for device in devices()}
+    named = by_id | {alias: by_id[i] for alias, i in _aliases().items()}
+    return {_squashed(name): device for name, device in named.items()}
+
+
+@lru_cache(maxsize=1)
+def _aliases() -> dict[str, str]:
+    with (data_folder() / "aliases.toml").open("rb") as file:
+        found: dict[str, str] = tomllib.load(file)["devices"]
+    return found
+
+
+def _squashed(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name[:80].lower())
+
+
+def _nearest(text: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(_squashed(text), _by_name(), n=1, cutoff=0.6)
+    return f"; did you mean {_by_name()[near[0]].id}?" if near else ""
