@@ -1,0 +1,266 @@
+"""A scenario on a device → does it fit, how long, how many: ranges, because other needs are one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from calculator.devices import Device, default_overhead, load_device
+from calculator.engines.base import Engine
+from calculator.errors import InvalidInput
+from calculator.footprint import IDEAL, Footprint, footprint
+from calculator.model import ModelSpec
+from calculator.parallel import SINGLE, Parallelism
+from calculator.request import Request
+from calculator.units import MAX_BYTES, MAX_COUNT, MAX_TOKENS, checked_int, format_gib
+from calculator.weights import Weights, weights_of
+
+Verdict = Literal["fits", "marginal", "does-not-fit"]
+DEFAULT_SHARE = 0.92
+SHARE_BASIS = "vLLM's default of --gpu-memory-utilization since 0.27"
+
+
+class ByteRange(NamedTuple):
+    """From the case that leaves least to the case that leaves most [bytes]; below zero is short."""
+
+    low: int
+    high: int
+
+
+class CountRange(NamedTuple):
+    """Least to most; None where nothing grows, so that there is no limit."""
+
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Memory of one device and what is taken from it before the cache [bytes].
+
+    available = usable memory × share − weights − other needs (a range, so available is one too).
+    """
+
+    device: Device | None
+    share: float
+    limit_bytes: int
+    weights: Weights | None
+    overhead: ByteRange
+    available: ByteRange
+    basis: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The verdict on one scenario; sizes are of the device that holds most of the cache."""
+
+    footprint: Footprint
+    budget: Budget
+    cache_bytes_per_device: int
+    max_seq_len: CountRange
+    max_batch_size: CountRange
+    typical: tuple[int, CountRange] | None = None
+
+    @property
+    def spare(self) -> ByteRange:
+        """What is left beside the cache, least to most; negative is what is short."""
+        low, high = self.budget.available
+        return ByteRange(low - self.cache_bytes_per_device, high - self.cache_bytes_per_device)
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.spare.low >= 0:
+            return "fits"
+        return "marginal" if self.spare.high >= 0 else "does-not-fit"
+
+    @property
+    def decided_by(self) -> tuple[str, int]:
+        """The largest term and its bytes on a device."""
+        weights = self.budget.weights
+        terms = {
+            "weights": weights.bytes_per_device if weights else 0,
+            "cache": self.cache_bytes_per_device,
+            "other needs": self.budget.overhead.high,
+        }
+        name = max(terms, key=lambda term: terms[term])
+        return name, terms[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of `kvcalc capacity --json`: estimate's and what fits."""
+        from calculator.fixes import fixes
+
+        budget, weights = self.budget, self.budget.weights
+        found = {
+            **self.footprint.to_dict(),
+            "verdict": self.verdict,
+            "device": budget.device.to_dict() if budget.device else None,
+            "num_devices": self.footprint.parallelism.num_devices,
+            "share": budget.share,
+            "limit_bytes_per_device": budget.limit_bytes,
+            "weights_bytes_per_device": weights.bytes_per_device if weights else None,
+            "weights_dtype": weights.dtype if weights else None,
+            "other_needs_bytes_per_device": budget.overhead._asdict(),
+            "available_bytes_per_device": budget.available._asdict(),
+            "cache_bytes_per_device": self.cache_bytes_per_device,
+            "spare_bytes_per_device": self.spare._asdict(),
+            "max_seq_len": self.max_seq_len._asdict(),
+            "max_batch_size": self.max_batch_size._asdict(),
+            "decided_by": self.decided_by[0],
+            "fixes": [fix.to_dict() for fix in fixes(self)],
+        }
+        if self.typical:
+            context, sequences = self.typical
+            found["typical"] = {"context": context, "max_batch_size": sequences._asdict()}
+        found["assumptions"] = [*found["assumptions"], *budget.basis]
+        return found
+
+
+def capacity(
+    model: ModelSpec,
+    *,
+    device: str | Device | None = None,
+    num_devices: int | None = None,
+    request: Request | None = None,
+    engine: Engine = IDEAL,
+    parallelism: Parallelism | None = None,
+    kv_bytes_per_device: int | None = None,
+    weights_dtype: str | None = None,
+    weights_bytes: int | None = None,
+    overhead: tuple[int, int] | None = None,
+    share: float = DEFAULT_SHARE,
+    typical_context: int | None = None,
+) -> Capacity:
+    """Whether a request fits on devices, and the longest context and largest batch that do.
+
+    Give a `device` (id, "64 GB" or Device) or `kv_bytes_per_device`, the bytes an engine says it
+    has for its cache. Several devices without `parallelism` are one tensor-parallel group.
+    `overhead` is the range of other needs of a device [bytes]; by default from public start-up logs.
+    """
+    request = request or Request(seq_len=min(8192, model.max_position_embeddings or 8192))
+    parallelism = spread(parallelism, num_devices)
+    if kv_bytes_per_device is not None:
+        checked_int("kv_bytes_per_device", kv_bytes_per_device, at_most=MAX_BYTES)
+        given = ByteRange(kv_bytes_per_device, kv_bytes_per_device)
+        basis = (f"Memory for the cache: {kv_bytes_per_device:,} B a device, as given.",)
+        none = ByteRange(0, 0)
+        budget = Budget(None, 1.0, kv_bytes_per_device, None, none, given, basis)
+    elif device is None:
+        raise InvalidInput(
+            "device is missing; give a device, its memory, or the bytes there are for the cache.",
+            field="device",
+        )
+    else:
+        found = load_device(device) if isinstance(device, str) else device
+        weights = weights_of(model, parallelism, weights_dtype, weights_bytes)
+        budget = budget_of(found, weights, overhead, share)
+    return fit(model, request, engine, parallelism, budget, typical_context)
+
+
+def spread(parallelism: Parallelism | None, num_devices: int | None) -> Parallelism:
+    """The parallelism asked for, or one tensor-parallel group of all devices."""
+    if num_devices is not None:
+        checked_int("num_devices", num_devices, at_most=2**14)
+    if parallelism is None or parallelism == SINGLE:
+        return Parallelism(tensor_parallel_size=num_devices or 1)
+    if num_devices is not None and num_devices != parallelism.num_devices:
+        raise InvalidInput(
+            f"num_devices is {num_devices}, but the parallel sizes multiply to "
+            f"{parallelism.num_devices}; make them equal or leave one out.",
+            field="num_devices",
+        )
+    return parallelism
+
+
+def budget_of(
+    device: Device, weights: Weights, overhead: tuple[int, int] | None, share: float
+) -> Budget:
+    """What a device leaves for the cache: usable memory × share − weights − other needs."""
+    if not (isinstance(share, float | int) and 0 < share <= 1):
+        raise InvalidInput(f"share is {share}; expected more than 0, at most 1.", field="share")
+    if overhead is None:
+        low, high, basis = default_overhead(device.usable_bytes)
+    else:
+        low, high = (
+            checked_int("overhead", n, at_least=0, at_most=MAX_BYTES) for n in overhead
+        )
+        basis = "as given"
+        if low > high:
+            raise InvalidInput(
+                f"overhead is {format_gib(low)} to {format_gib(high)}; put the smaller first.",
+                field="overhead",
+            )
+    limit = device.usable_bytes * round(share * 10_000) // 10_000
+    left = limit - weights.bytes_per_device
+    sentences = (
+        weights.basis,
+        f"Device: {device.usable_bytes:,} B of memory, {device.usable_basis}; share {share:g}.",
+        f"Other needs {format_gib(low, 1)} to {format_gib(high, 1)} a device: {basis}.",
+    )
+    return Budget(
+        device, share, limit, weights, ByteRange(low, high), ByteRange(left - high, left - low),
+        sentences,
+    )  # fmt: skip
+
+
+def fit(
+    model: ModelSpec,
+    request: Request,
+    engine: Engine,
+    parallelism: Parallelism,
+    budget: Budget,
+    typical_context: int | None = None,
+) -> Capacity:
+    """The verdict for a budget, and what the budget holds at this context and this many sequences."""
+
+    def on_fullest_device(seq_len: int, batch_size: int) -> int:
+        prefix = min(request.shared_prefix_len, seq_len)
+        asked = replace(
+            request,
+            seq_len=seq_len, batch_size=batch_size, seq_lens=None, shared_prefix_len=prefix,
+        )  # fmt: skip
+        return max(footprint(model, asked, engine, parallelism).bytes_per_device)
+
+    def longest(available: int) -> int | None:
+        sequences = request.num_sequences
+        return largest(lambda n: on_fullest_device(n, sequences) <= available, MAX_TOKENS)
+
+    def most(available: int, seq_len: int) -> int | None:
+        return largest(lambda n: on_fullest_device(seq_len, n) <= available, MAX_COUNT)
+
+    low, high = budget.available
+    typical = None
+    if typical_context is not None:
+        checked_int("typical_context", typical_context, at_most=MAX_TOKENS)
+        sequences = CountRange(most(low, typical_context), most(high, typical_context))
+        typical = (typical_context, sequences)
+    fp = footprint(model, request, engine, parallelism)
+    return Capacity(
+        footprint=fp,
+        budget=budget,
+        cache_bytes_per_device=max(fp.bytes_per_device),
+        max_seq_len=CountRange(longest(low), longest(high)),
+        max_batch_size=CountRange(most(low, request.longest), most(high, request.longest)),
+        typical=typical,
+    )
+
+
+def largest(fits: Callable[[int], bool], limit: int) -> int | None:
+    """The largest n from 1 to `limit` that fits, 0 if none does, None if all do.
+
+    >>> largest(lambda n: n * n <= 50, 1000)
+    7
+    """
+    if not fits(1):
+        return 0
+    below, above = 1, 2
+    while above <= limit and fits(above):
+        below, above = above, above * 2
+    if above > limit:
+        if fits(limit):
+            return None
+        above = limit
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if fits(middle) else (below, middle)
+    return below

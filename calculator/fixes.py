@@ -1,0 +1,106 @@
+"""A scenario that is not certain to fit → single changes that make it certain, largest gain first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from calculator.capacity import ByteRange, Capacity, budget_of, fit
+from calculator.dtypes import DTYPES
+from calculator.errors import CalculatorError
+from calculator.weights import weights_of
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One change, what the cache then takes on a device and what is spare [bytes]."""
+
+    change: str
+    changes_outputs: bool
+    cache_bytes_per_device: int
+    spare: ByteRange
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "change": self.change,
+            "changes_outputs": self.changes_outputs,
+            "cache_bytes_per_device": self.cache_bytes_per_device,
+            "spare_bytes_per_device": self.spare._asdict(),
+        }
+
+
+def fixes(asked: Capacity) -> tuple[Fix, ...]:
+    """Changes after which the scenario certainly fits; none when it already does."""
+    if asked.verdict == "fits":
+        return ()
+    tried = [
+        Fix(change, lossy, found.cache_bytes_per_device, found.spare)
+        for change, lossy, found in _candidates(asked)
+        if found.verdict == "fits"
+    ]
+    return tuple(sorted(tried, key=lambda fix: -fix.spare.low))
+
+
+def _candidates(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    yield from _more_devices(asked)
+    yield from _smaller_weights(asked)
+    yield from _smaller_cache(asked)
+    request, most, longest = asked.footprint.request, asked.max_batch_size, asked.max_seq_len
+    if most.low and most.low < request.num_sequences:
+        text = f"{most.low:,} sequences instead of {request.num_sequences:,}"
+        yield text, False, _with(asked, batch_size=most.low)
+    if longest.low and longest.low < request.longest:
+        length = longest.low - longest.low % (1000 if longest.low >= 10_000 else 1)
+        text = f"Context {length:,} instead of {request.longest:,}"
+        yield text, False, _with(asked, seq_len=length)
+
+
+def _more_devices(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    """The smallest doubling of the tensor-parallel group that certainly fits."""
+    fp, budget = asked.footprint, asked.budget
+    if budget.device is None or budget.weights is None:
+        return
+    for factor in (2, 4, 8, 16, 32, 64):
+        size = fp.parallelism.tensor_parallel_size * factor
+        spread = replace(fp.parallelism, tensor_parallel_size=size)
+        weights = weights_of(fp.model, spread, weights_bytes=budget.weights.num_bytes)
+        try:
+            larger = budget_of(budget.device, weights, budget.overhead, budget.share)
+            found = fit(fp.model, fp.request, fp.engine, spread, larger)
+        except CalculatorError:
+            return
+        if found.verdict == "fits":
+            text = f"{spread.num_devices} × {budget.device.name}, tensor parallel {size}"
+            yield text, False, found
+            return
+
+
+def _smaller_weights(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    fp, budget = asked.footprint, asked.budget
+    if budget.device is None or budget.weights is None or fp.model.num_parameters is None:
+        return
+    for name in ("fp8", "int4"):
+        weights = weights_of(fp.model, fp.parallelism, name)
+        if weights.bytes_per_device < budget.weights.bytes_per_device:
+            lighter = budget_of(budget.device, weights, budget.overhead, budget.share)
+            found = fit(fp.model, fp.request, fp.engine, fp.parallelism, lighter)
+            yield f"Weights {name}", True, found
+
+
+def _smaller_cache(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    fp = asked.footprint
+    bits = min(DTYPES[name].bits for name in fp.dtypes)
+    for name in ("fp8", "q8_0", "q4_0"):
+        if name in fp.engine.cache_dtypes and DTYPES[name].bits < bits:
+            request = replace(fp.request, key_dtype=name, value_dtype=name)
+            found = fit(fp.model, request, fp.engine, fp.parallelism, asked.budget)
+            yield f"Cache {name}", True, found
+
+
+def _with(asked: Capacity, **lengths: int) -> Capacity:
+    fp = asked.footprint
+    now = {"seq_len": fp.request.longest, "batch_size": fp.request.num_sequences, **lengths}
+    prefix = min(fp.request.shared_prefix_len, now["seq_len"])
+    request = replace(fp.request, seq_lens=None, shared_prefix_len=prefix, **now)
+    return fit(fp.model, request, fp.engine, fp.parallelism, asked.budget)

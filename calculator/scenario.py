@@ -1,0 +1,221 @@
+"""Option texts → one scenario: what a permalink, the command line, the API and a page share.
+
+Option names are the command line's, with `_` for `-`; values may be text as people type it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from calculator.catalog import load_model
+from calculator.engines import engine as engine_named
+from calculator.engines.base import Engine
+from calculator.errors import InvalidInput, shown
+from calculator.footprint import Footprint, footprint
+from calculator.model import ModelSpec
+from calculator.parallel import Parallelism
+from calculator.request import Request
+from calculator.units import parse_bytes, parse_count, parse_tokens
+
+if TYPE_CHECKING:
+    from calculator.capacity import Capacity
+    from calculator.devices import Device
+
+DEFAULT_CONTEXT = 8192
+LINK_VERSION = 1
+ESTIMATE_OPTIONS = (
+    "model", "context", "sequences", "kv_dtype", "k_dtype", "v_dtype", "engine", "set",
+    "tp", "pp", "dp", "shared_prefix", "encoder_context",
+)  # fmt: skip
+CAPACITY_OPTIONS = (
+    "device", "device_memory", "devices", "kv_bytes_per_device", "weights_dtype",
+    "weights_bytes", "overhead", "share", "typical_context",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Model, request, engine, parallelism and device, with the options they were read from."""
+
+    options: tuple[tuple[str, str], ...]
+    model: ModelSpec
+    request: Request
+    engine: Engine
+    parallelism: Parallelism
+    notes: tuple[str, ...] = ()
+    device: Device | None = None
+    num_devices: int | None = None
+    capacity_options: tuple[tuple[str, Any], ...] = field(default=())
+
+    def footprint(self) -> Footprint:
+        return footprint(self.model, self.request, self.engine, self.parallelism)
+
+    def capacity(self) -> Capacity:
+        from calculator.capacity import capacity
+
+        return capacity(
+            self.model,
+            device=self.device,
+            num_devices=self.num_devices,
+            request=self.request,
+            engine=self.engine,
+            parallelism=self.parallelism,
+            **dict(self.capacity_options),
+        )
+
+    def to_dict(self, result: Footprint | Capacity) -> dict[str, Any]:
+        """The JSON of a result, what was assumed of the scenario itself included."""
+        found = result.to_dict()
+        found["assumptions"] = [*self.notes, *found["assumptions"]]
+        return found
+
+    def query(self) -> str:
+        """The URL query that reproduces the scenario; carries the version of its own format."""
+        return urlencode([*self.options, ("v", LINK_VERSION)])
+
+    def command(self, name: str = "estimate") -> str:
+        """The `kvcalc` command that gives the same numbers."""
+        allowed = ESTIMATE_OPTIONS + (CAPACITY_OPTIONS if name == "capacity" else ())
+        words = ["kvcalc", name, dict(self.options)["model"]]
+        for option, value in self.options:
+            if option in allowed and option != "model":
+                words += [f"--{option.replace('_', '-')}", value]
+        return shlex.join(words)
+
+
+def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scenario:
+    """The scenario that option texts describe; missing and None mean the default.
+
+    `model` stands in for `options["model"]` where it is no name, such as a pasted configuration.
+    Raises InvalidInput naming the option, its value and what is allowed.
+    """
+    given = {k: v for k, v in options.items() if v is not None and v != "" and v != ()}
+    for name in given:
+        if name not in ESTIMATE_OPTIONS + CAPACITY_OPTIONS:
+            raise InvalidInput(f"{shown(name)} is no option.", field=name)
+    if model is None:
+        if "model" not in given:
+            raise InvalidInput("model is missing; give a preset, a file or a name.", field="model")
+        model = load_model(str(given["model"]))
+    request, notes = _request(given, model)
+    flags = dict(_flag(text) for text in _listed(given.get("set", ())))
+    device, num_devices, capacity_options = _capacity_options(given)
+    parallelism = _parallelism(given)
+    if num_devices and parallelism.num_devices == 1:
+        parallelism = Parallelism(tensor_parallel_size=num_devices)
+    return Scenario(
+        options=tuple((k, text) for k, v in given.items() for text in _listed(v)),
+        model=model,
+        request=request,
+        engine=engine_named(str(given.get("engine", "ideal")), **flags),
+        parallelism=parallelism,
+        notes=notes,
+        device=device,
+        num_devices=num_devices,
+        capacity_options=capacity_options,
+    )
+
+
+def _request(given: Mapping[str, Any], model: ModelSpec) -> tuple[Request, tuple[str, ...]]:
+    notes: tuple[str, ...] = ()
+    limit = model.max_position_embeddings
+    if "context" in given:
+        context = limit if given["context"] == "max" else parse_tokens("context", given["context"])
+        if context is None:
+            raise InvalidInput(
+                f"context is max, but the maximum of {model.name} is not known; give a number.",
+                field="context",
+            )
+    else:
+        context = min(DEFAULT_CONTEXT, limit or DEFAULT_CONTEXT)
+        notes = (f"Context: {context:,} tokens, since none was given.",)
+    both, prefix = given.get("kv_dtype"), given.get("shared_prefix", 0)
+    if both and (given.get("k_dtype") or given.get("v_dtype")):
+        raise InvalidInput("kv_dtype is given beside k_dtype or v_dtype.", field="kv_dtype")
+    types = [None if t == "auto" else t for t in (given.get("k_dtype", both), given.get("v_dtype", both))]
+    encoder = given.get("encoder_context")
+    request = Request(
+        seq_len=context,
+        batch_size=parse_count("sequences", given.get("sequences", 1)),
+        encoder_seq_len=None if encoder is None else parse_tokens("encoder_context", encoder),
+        key_dtype=types[0],
+        value_dtype=types[1],
+        shared_prefix_len=0 if str(prefix) == "0" else parse_tokens("shared_prefix", prefix),
+    )
+    return request, notes
+
+
+def _parallelism(given: Mapping[str, Any]) -> Parallelism:
+    tp, pp, dp = (parse_count(name, given.get(name, 1)) for name in ("tp", "pp", "dp"))
+    return Parallelism(tp, pp, dp)
+
+
+def _capacity_options(
+    given: Mapping[str, Any],
+) -> tuple[Device | None, int | None, tuple[tuple[str, Any], ...]]:
+    if not any(name in given for name in CAPACITY_OPTIONS):
+        return None, None, ()
+    from calculator.devices import load_device
+
+    if "device" in given and "device_memory" in given:
+        raise InvalidInput("device is given beside device_memory; choose one.", field="device")
+    text = given.get("device", given.get("device_memory"))
+    num_devices = parse_count("devices", given["devices"]) if "devices" in given else None
+    found: dict[str, Any] = {}
+    for name in ("kv_bytes_per_device", "weights_bytes"):
+        if name in given:
+            found[name] = parse_bytes(name, given[name])
+    if given.get("weights_dtype", "auto") != "auto":
+        found["weights_dtype"] = given["weights_dtype"]
+    if "overhead" in given:
+        found["overhead"] = parse_range("overhead", given["overhead"])
+    if "share" in given:
+        found["share"] = parse_share(given["share"])
+    if "typical_context" in given:
+        found["typical_context"] = parse_tokens("typical_context", given["typical_context"])
+    device = None if text is None else load_device(str(text))
+    return device, num_devices, tuple(found.items())
+
+
+def parse_range(name: str, text: object) -> tuple[int, int]:
+    """LOW..HIGH, each a size; one size alone is both.
+
+    >>> parse_range("overhead", "1.5GiB..6GiB")
+    (1610612736, 6442450944)
+    """
+    low, dots, high = str(text).partition("..")
+    sizes = [0 if part.strip() == "0" else parse_bytes(name, part) for part in (low, high or low)]
+    if dots and not high.strip():
+        raise InvalidInput(f"{name} is {shown(text)}; expected LOW..HIGH.", field=name)
+    return sizes[0], sizes[1]
+
+
+def parse_share(text: object) -> float:
+    """A share of memory between 0 and 1."""
+    try:
+        share = float(str(text))
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 1:
+        raise InvalidInput(
+            f"share is {shown(text)}; expected more than 0, at most 1.", field="share"
+        )
+    return share
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+def _flag(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InvalidInput(f"set is {shown(text)}; expected FLAG=VALUE.", field="set")
+    if value.lower() in ("true", "false"):
+        return name, value.lower() == "true"
+    digits = value.removeprefix("-")
+    return name, int(value) if digits.isascii() and digits.isdigit() and len(digits) < 40 else value
