@@ -1,0 +1,77 @@
+"""`kvcalc`: the first word chooses a file of this package, which is the only one imported."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+from calculator import __version__
+from calculator.errors import CalculatorError, InvalidInput, shown
+
+COMMANDS = {
+    "estimate": "bytes of a model's key-value cache, and how they come about",
+    "capacity": "whether it fits a device, the longest context, the largest batch",
+    "import": "read a config.json and show the model, or write it as a preset",
+    "presets": "the models that are known by name",
+    "devices": "the accelerators that are known by name",
+    "app": "open the page in a browser",
+}
+OK, CHECK_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that reports every mistake as one line on standard error."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput(message)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; its exit status, never a traceback."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(words)
+    except CalculatorError as error:
+        print(f"error: {_one_line(str(error))}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # a reader such as `head` has gone away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_help())
+        return OK
+    if words[0] in ("-V", "--version"):
+        print(f"kvcalc {__version__}")
+        return OK
+    name, rest = words[0], words[1:]
+    if name not in COMMANDS:
+        raise InvalidInput(f"{shown(name)} is no command; commands: {', '.join(COMMANDS)}.")
+    command: Any = import_module(f"calculator.cli.{name}_" if name == "import" else f"calculator.cli.{name}")
+    parser = Parser(
+        prog=f"kvcalc {name}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    result: int = command.run(parser.parse_args(rest))
+    sys.stdout.flush()
+    return result
+
+
+def _help() -> str:
+    lines = ["usage: kvcalc COMMAND …    (kvcalc COMMAND --help says more)", ""]
+    lines += [f"  {name:<10} {text}" for name, text in COMMANDS.items()]
+    return "\n".join([*lines, "", "  example: kvcalc estimate llama-3-8b --context 8k"])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]

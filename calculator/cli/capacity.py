@@ -1,0 +1,40 @@
+"""Whether a cache fits a device, the longest context and the largest batch that do."""
+
+from __future__ import annotations
+
+import argparse
+
+from calculator.cli import CHECK_FAILED, OK
+from calculator.cli.options import add_capacity_options, add_estimate_options, option_texts
+from calculator.cli.text import bullets, print_json, table
+from calculator.scenario import scenario
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_estimate_options(parser)
+    add_capacity_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from calculator.verdict import verdict_text
+
+    asked = scenario(option_texts(arguments))
+    found = asked.capacity()
+    if arguments.json:
+        print_json(asked.to_dict(found))
+    else:
+        from calculator.fixes import fixes
+        from calculator.verdict import gib_range, limits_text
+
+        print(verdict_text(found))
+        print(limits_text(found))
+        if changes := fixes(found):
+            head = ["to be certain that it fits", "GiB to spare", ""]
+            rows = [
+                [f.change, gib_range(f.spare), "changes outputs: measure" if f.changes_outputs else ""]
+                for f in changes
+            ]
+            print("", table(head, rows), sep="\n")
+        sentences = [*asked.notes, *found.footprint.assumptions, *found.budget.basis]
+        print("\nAssumed:", bullets(sentences), sep="\n")
+    return CHECK_FAILED if arguments.check and found.verdict != "fits" else OK

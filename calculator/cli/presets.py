@@ -1,0 +1,54 @@
+"""The models that are known by name, each with its source."""
+
+from __future__ import annotations
+
+import argparse
+
+from calculator.catalog import presets
+from calculator.cli.text import print_json, table
+from calculator.footprint import footprint
+from calculator.model import ModelSpec
+from calculator.request import Request
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON document, nothing else")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    found = presets()
+    if arguments.json:
+        print_json(document(found))
+        return 0
+    head = ["id", "name", "layers", "bytes a token", "context", "parameters", "checked"]
+    rows = [
+        [
+            m.id, m.name, m.num_hidden_layers, lasting_bytes_per_token(m),
+            m.max_position_embeddings or "–", m.num_parameters or "–", m.checked,
+        ]
+        for m in found
+    ]  # fmt: skip
+    print(table(head, rows))
+    print("\nBytes a token: what each further token adds once every window is full, ideal engine.")
+    return 0
+
+
+def document(found: tuple[ModelSpec, ...]) -> dict[str, object]:
+    """The JSON of `kvcalc presets --json` and of the API."""
+    keys = (
+        "id", "name", "model_type", "source", "revision", "checked", "num_hidden_layers",
+        "max_position_embeddings", "dtype", "num_parameters", "num_active_parameters",
+    )  # fmt: skip
+    return {
+        "schema_version": 1,
+        "presets": [
+            {**{k: getattr(m, k) for k in keys}, "bytes_per_token": lasting_bytes_per_token(m)}
+            for m in found
+        ],
+    }
+
+
+def lasting_bytes_per_token(model: ModelSpec) -> int:
+    """What a further token adds once every window and chunk is full [bytes]."""
+    request = Request(seq_len=2**39, encoder_seq_len=1 if model.has_encoder else None)
+    return footprint(model, request).bytes_per_token

@@ -1,0 +1,106 @@
+"""A capacity → the sentences that say it: the verdict, the limits, the term that decides."""
+
+from __future__ import annotations
+
+from calculator.capacity import ByteRange, Capacity, CountRange
+from calculator.explain import answer
+from calculator.units import GIB
+
+TAGS = {"fits": "✓ Fits", "marginal": "≈ Marginal", "does-not-fit": "✕ Does not fit"}
+
+
+def verdict_text(found: Capacity) -> str:
+    """The answer and the verdict in two sentences."""
+    return f"{answer(found.footprint)} {verdict_sentence(found)}"
+
+
+def verdict_sentence(found: Capacity, strong: str = "{}") -> str:
+    """Fits, marginal or not, and by how much; `strong` is a template around the figures."""
+    where, (low, high) = place(found), found.spare
+    match found.verdict:
+        case "fits":
+            figure = strong.format(f"{gib_range(found.spare)} GiB")
+            return f"Fits {where} with {figure} to spare."
+        case "marginal":
+            short = strong.format(f"{gib(-low)} GiB short")
+            spare = strong.format(f"{gib(high)} GiB to spare")
+            return f"Marginal on {where}: from {short} to {spare}."
+        case _:
+            figure = strong.format(f"{gib_range(ByteRange(-high, -low))} GiB")
+            return f"Does not fit {where}: {figure} short."
+
+
+def place(found: Capacity) -> str:
+    """The device or devices, as they stand in a sentence."""
+    device, number = found.budget.device, found.footprint.parallelism.num_devices
+    if device is None:
+        return "the memory given" if number == 1 else f"the memory given on each of {number} devices"
+    name = device.name
+    if number == 1:
+        text = name if name.startswith("a ") else f"one {name}"
+    else:
+        text = f"each of {number} × {name.removeprefix('a ')}"
+    return f"{text} ({device.memory_note})" if device.memory_note else text
+
+
+def limits_text(found: Capacity) -> str:
+    """How many sequences at this context, how many tokens at this many, and what decides."""
+    request, model = found.footprint.request, found.footprint.model
+    parts = []
+    if found.verdict == "marginal" and found.budget.device is not None:
+        room = found.budget.limit_bytes - found.cache_bytes_per_device
+        weights = found.budget.weights.bytes_per_device if found.budget.weights else 0
+        low, high = found.budget.overhead
+        parts.append(
+            f"Fits if other needs stay under {gib(room - weights)} GiB "
+            f"(estimate: {gib(low)}–{gib(high)})."
+        )
+    parts.append(f"At this context: {counts(found.max_batch_size, 'sequence')}.")
+    maximum = model.max_position_embeddings
+    note = f" (model maximum {maximum:,})" if maximum else ""
+    number = request.num_sequences
+    parts.append(
+        f"At {number:,} sequence{'s' if number != 1 else ''}: "
+        f"{counts(found.max_seq_len, 'token')}{note}."
+    )
+    if found.typical:
+        context, sequences = found.typical
+        parts.append(f"Of {context:,} tokens each: {counts(sequences, 'sequence')}.")
+    parts.append(decided_text(found))
+    return " ".join(part for part in parts if part)
+
+
+def decided_text(found: Capacity) -> str:
+    """The largest term as a share of what the engine may use."""
+    name, size = found.decided_by
+    limit = found.budget.limit_bytes
+    if found.budget.device is None:
+        return ""
+    return f"Decided by the {name}, {size * 100 // limit} % of what the engine may use."
+
+
+def counts(found: CountRange, noun: str) -> str:
+    """A range of whole numbers with its noun.
+
+    >>> counts(CountRange(5, 7), "sequence"), counts(CountRange(None, None), "token")
+    ('5–7 sequences', 'no limit, nothing grows')
+    """
+    low, high = found
+    if low is None:
+        return "no limit, nothing grows"
+    if high is None:
+        return f"at least {low:,} {noun}s"
+    if low == high:
+        return f"{low:,} {noun}{'' if low == 1 else 's'}"
+    return f"{low:,}–{high:,} {noun}s"
+
+
+def gib(num_bytes: int) -> str:
+    """GiB with one decimal, never "-0.0"."""
+    return f"{abs(num_bytes) / GIB if abs(num_bytes) < GIB // 20 else num_bytes / GIB:,.1f}"
+
+
+def gib_range(found: ByteRange) -> str:
+    """Least to most in GiB; one figure where they print alike."""
+    low, high = gib(found.low), gib(found.high)
+    return low if low == high else f"{low}–{high}"
