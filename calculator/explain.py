@@ -17,7 +17,9 @@ from calculator.tensors import (
     EveryNthToken,
     EveryToken,
     Growth,
+    LastGroup,
     LastTokens,
+    OpenGroup,
 )
 from calculator.units import format_bytes, format_gb, format_gib
 
@@ -134,6 +136,10 @@ def slots_text(growth: Growth, slots: int, *, ragged: bool = False) -> str:
             return f"{slots:,}"
         case EveryNthToken():
             return f"T ÷ {growth.stride} = {slots:,}"
+        case OpenGroup():
+            return f"T mod {growth.stride} = {slots:,}"
+        case LastGroup():
+            return f"min(1, T ÷ {growth.stride}) = {slots:,}"
         case LastTokens():
             return f"min(T, W) = {slots:,}"
         case CurrentChunk():

@@ -12,7 +12,7 @@ from calculator.items import Item, Row
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism, dealt, stage_sizes
 from calculator.request import Request
-from calculator.tensors import EveryNthToken
+from calculator.tensors import EveryNthToken, LastGroup, OpenGroup
 
 IDEAL = Ideal()
 SCHEMA_VERSION = 1
@@ -153,6 +153,8 @@ class Footprint:
         }
 
     def _new_slots(self, growth: Any, seq_len: int) -> int:
+        if isinstance(growth, OpenGroup | LastGroup):  # they come and go: no growth on average
+            return 0
         encoder = self.request.encoder_seq_len or 0
         slots = self.engine.slots
         return slots(growth, seq_len + 1, encoder) - slots(growth, seq_len, encoder)

@@ -28,6 +28,26 @@ class EveryNthToken:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenGroup:
+    """A slot for each token of the group of `stride` that is not complete yet: T mod stride."""
+
+    stride: int
+
+    def __post_init__(self) -> None:
+        checked_int("stride", self.stride, at_most=MAX_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class LastGroup:
+    """One slot for the last complete group of `stride` tokens; none before there is one."""
+
+    stride: int
+
+    def __post_init__(self) -> None:
+        checked_int("stride", self.stride, at_most=MAX_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
 class LastTokens:
     """A slot for each of the last `window` tokens."""
 
@@ -63,7 +83,14 @@ class Constant:
 
 
 Growth: TypeAlias = (
-    EveryToken | EveryNthToken | LastTokens | CurrentChunk | EncoderTokens | Constant
+    EveryToken
+    | EveryNthToken
+    | OpenGroup
+    | LastGroup
+    | LastTokens
+    | CurrentChunk
+    | EncoderTokens
+    | Constant
 )
 Follows: TypeAlias = Literal["key", "value", "model"]
 

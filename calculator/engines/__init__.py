@@ -10,6 +10,7 @@ from calculator.errors import InvalidInput, shown
 
 ENGINES = {
     "ideal": "calculator.engines.ideal:Ideal",
+    "transformers": "calculator.engines.transformers:Transformers",
 }
 
 

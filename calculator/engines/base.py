@@ -19,7 +19,9 @@ from calculator.tensors import (
     EveryNthToken,
     EveryToken,
     Growth,
+    LastGroup,
     LastTokens,
+    OpenGroup,
     StateTensor,
 )
 
@@ -70,6 +72,10 @@ class Engine:
                 return growth.num_slots
             case EveryNthToken():
                 return seq_len // growth.stride
+            case OpenGroup():
+                return seq_len % growth.stride
+            case LastGroup():
+                return min(1, seq_len // growth.stride)
             case CurrentChunk():
                 return min(seq_len, growth.chunk)
             case EncoderTokens():
@@ -126,7 +132,7 @@ class Engine:
             case LastTokens():
                 window = growth.window
                 kept = [(max(0, prefix - max(0, n - window)), count) for n, count in lengths]
-            case CurrentChunk() | EncoderTokens() | Constant():
+            case CurrentChunk() | EncoderTokens() | Constant() | OpenGroup() | LastGroup():
                 return 0
             case _:
                 assert_never(growth)
