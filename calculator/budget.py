@@ -7,8 +7,8 @@ from calculator.units import GIB
 # (usable memory up to, low, high) [tenths of a GiB]: utilisation × total − weights − cache
 _OTHER_NEEDS = ((245, 4, 21), (600, 14, 42), (1000, 11, 75), (None, 10, 79))
 OTHER_NEEDS_BASIS = (
-    "An estimate: the 5th to 95th percentile of activations, graphs and runtime on devices of this "
-    "size, in 120 public vLLM start-up logs."
+    "an estimate, the 5th to 95th percentile of activations, graphs and runtime on devices of this "
+    "size in 120 public vLLM start-up logs"
 )
 
 
@@ -19,7 +19,9 @@ def default_overhead(usable_bytes: int) -> tuple[int, int, str]:
     >>> round(low / GIB, 1), round(high / GIB, 1)
     (0.4, 2.1)
     """
-    for up_to, low, high in _OTHER_NEEDS:
-        if up_to is None or usable_bytes * 10 <= up_to * GIB:
-            break
+    low, high = next(
+        (low, high)
+        for up_to, low, high in _OTHER_NEEDS
+        if up_to is None or usable_bytes * 10 <= up_to * GIB
+    )
     return low * GIB // 10, high * GIB // 10, OTHER_NEEDS_BASIS

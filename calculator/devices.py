@@ -13,11 +13,11 @@ from calculator.errors import InvalidInput, shown
 from calculator.units import MAX_BYTES, checked_int, parse_bytes
 
 MemoryBasis = Literal["driver", "driver, recalled", "nominal", "typed by the user"]
-NOTES = {
-    "driver": "",
-    "driver, recalled": "memory as the driver reports it, recalled rather than seen in a log",
+BASIS = {
+    "driver": "as the driver reports it",
+    "driver, recalled": "as the driver reports it, recalled rather than seen",
     "nominal": "memory from the vendor's name, not the driver",
-    "typed by the user": "memory as typed",
+    "typed by the user": "as typed",
 }
 
 
@@ -58,12 +58,23 @@ class Device:
         return self.visible_bytes or self.memory_bytes
 
     @property
+    def usable_basis(self) -> str:
+        """Where `usable_bytes` comes from, to stand after it."""
+        return self.visible_basis if self.visible_bytes else BASIS[self.memory_basis]
+
+    @property
     def memory_note(self) -> str:
-        """What must be said beside the memory figure, or an empty string."""
-        return NOTES[self.memory_basis]
+        """What must stand beside the verdict: that the memory is only the vendor's figure."""
+        marketing = self.memory_basis == "nominal" and not self.visible_bytes
+        return BASIS["nominal"] if marketing else ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"usable_bytes": self.usable_bytes, "memory_note": self.memory_note}
+        """The JSON of `kvcalc devices --json`."""
+        return asdict(self) | {
+            "usable_bytes": self.usable_bytes,
+            "usable_basis": self.usable_basis,
+            "memory_note": self.memory_note,
+        }
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +88,7 @@ def devices() -> tuple[Device, ...]:
     )
 
 
-def load_device(text: str) -> Device:
+def load_device(text: object) -> Device:
     """The accelerator with this id, name or alias, or a device with a typed memory.
 
     >>> load_device("h100").name, load_device("h100").memory_bytes
@@ -121,16 +132,11 @@ def _typed(text: str) -> Device | None:
 @lru_cache(maxsize=1)
 def _by_name() -> dict[str, Device]:
     """Ids and aliases, without spaces and hyphens, → devices."""
-    by_id = {device.id: device for device in devices()}
-    named = by_id | {alias: by_id[i] for alias, i in _aliases().items()}
-    return {_squashed(name): device for name, device in named.items()}
-
-
-@lru_cache(maxsize=1)
-def _aliases() -> dict[str, str]:
     with (data_folder() / "aliases.toml").open("rb") as file:
-        found: dict[str, str] = tomllib.load(file)["devices"]
-    return found
+        aliases: dict[str, str] = tomllib.load(file)["devices"]
+    by_id = {device.id: device for device in devices()}
+    named = by_id | {alias: by_id[i] for alias, i in aliases.items()}
+    return {_squashed(name): device for name, device in named.items()}
 
 
 def _squashed(name: str) -> str:

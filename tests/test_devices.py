@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from calculator.budget import default_overhead
-from calculator.devices import NOTES, devices, load_device
+from calculator.devices import BASIS, devices, load_device
 from calculator.errors import InvalidInput
 from calculator.units import GIB, MIB
 
@@ -86,7 +86,7 @@ def test_at_least_fifty_devices_with_distinct_ids():
 def test_every_device_has_a_source_a_date_and_says_what_its_memory_is(device):
     assert device.source
     assert len(device.checked) == len("2026-11-29")
-    assert device.memory_basis in NOTES
+    assert device.memory_basis in BASIS
     assert device.id.endswith(device.name.split()[-2] + "gb")
 
 
@@ -109,6 +109,13 @@ def test_programs_see_no_more_than_the_driver_counts(device):
 def test_a_figure_from_the_vendor_is_marked():
     assert load_device("mi325x").memory_note == "memory from the vendor's name, not the driver"
     assert load_device("h100").memory_note == ""
+    assert load_device("64 GB").memory_note == ""
+
+
+def test_a_total_seen_in_logs_stands_for_the_vendors_figure():
+    assert load_device("dgx-spark").memory_basis == "nominal"
+    assert load_device("dgx-spark").memory_note == ""
+    assert load_device("h100").usable_basis.startswith("79.18–79.22 GiB as CUDA reports it")
 
 
 @pytest.mark.parametrize(("typed", "expected"), TYPED.items())
@@ -138,7 +145,7 @@ def test_a_typed_memory_means_what_it_says(typed, device_id, name, num_bytes):
     ["", "64", "gtx-9999", "-5 GB", "0 GB", "nan", "1e30 GB", "9" * 60 + "GB", "h100\0", 80, None],
 )
 def test_anything_else_is_refused_naming_the_field(typed):
-    with pytest.raises(InvalidInput, match="^device is ") as error:
+    with pytest.raises(InvalidInput, match=r"^device is ") as error:
         load_device(typed)
     assert error.value.field == "device"
     assert len(str(error.value)) < 200
@@ -162,4 +169,4 @@ def test_devices_are_frozen():
 def test_other_needs_are_a_range_that_grows_with_the_device(usable, low, high):
     found = default_overhead(int(usable * GIB))
     assert found[:2] == (int(low * GIB), int(high * GIB))
-    assert found[2].startswith("An estimate:")
+    assert found[2].startswith("an estimate, ")
