@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from calculator.devices import Device, default_overhead, load_device
+from calculator.budget import default_overhead
+from calculator.devices import Device, load_device
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput
 from calculator.footprint import IDEAL, Footprint, footprint
@@ -135,7 +136,7 @@ def capacity(
 
     Give a `device` (id, "64 GB" or Device) or `kv_bytes_per_device`, the bytes an engine says it
     has for its cache. Several devices without `parallelism` are one tensor-parallel group.
-    `overhead` is the range of other needs of a device [bytes]; by default from public start-up logs.
+    `overhead` is the range of other needs of a device [bytes]; default: from public start-up logs.
     """
     request = request or Request(seq_len=min(8192, model.max_position_embeddings or 8192))
     parallelism = spread(parallelism, num_devices)
@@ -181,9 +182,7 @@ def budget_of(
     if overhead is None:
         low, high, basis = default_overhead(device.usable_bytes)
     else:
-        low, high = (
-            checked_int("overhead", n, at_least=0, at_most=MAX_BYTES) for n in overhead
-        )
+        low, high = (checked_int("overhead", n, at_least=0, at_most=MAX_BYTES) for n in overhead)
         basis = "as given"
         if low > high:
             raise InvalidInput(
@@ -211,7 +210,7 @@ def fit(
     budget: Budget,
     typical_context: int | None = None,
 ) -> Capacity:
-    """The verdict for a budget, and what the budget holds at this context and this many sequences."""
+    """The verdict for a budget, and what it holds at this context and this many sequences."""
 
     def on_fullest_device(seq_len: int, batch_size: int) -> int:
         prefix = min(request.shared_prefix_len, seq_len)

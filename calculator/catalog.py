@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from calculator.errors import InvalidInput, SourceUnavailable, UnsupportedModel, shown
 from calculator.layers import layer_cache
 from calculator.model import ModelSpec
 
-HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
-
-def load_model(source: str | Path | Mapping[str, Any] | ModelSpec) -> ModelSpec:
+def load_model(source: str | os.PathLike[str] | Mapping[str, Any] | ModelSpec) -> ModelSpec:
     """The model that `source` names.
 
     Tried in this order: a preset id or alias · an existing path (`config.json`, a folder with one)
@@ -32,24 +30,29 @@ def load_model(source: str | Path | Mapping[str, Any] | ModelSpec) -> ModelSpec:
         from calculator.importers.hf_config import model_from_config
 
         return model_from_config(source, source="a configuration given in Python")
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | os.PathLike):
         raise InvalidInput(f"model is {shown(source)}; expected a name or a path.", field="model")
-    text = str(source).strip()
+    text = os.fspath(source).strip()
     if preset := find_preset(text):
         return preset
     if path := _existing_path(text):
         return _model_from_path(path)
-    if HUB_ID.fullmatch(text) and ".." not in text:
+    if is_hub_id(text):
         raise SourceUnavailable(
             f"{text} is no preset, and this version reads no model from the Hub; "
             "give the path of its config.json.",
             field="model",
         )
     raise SourceUnavailable(
-        f"model is {shown(text)}; it is neither a preset (see kvcalc presets) nor a file that exists"
+        f"model is {shown(text)}; it is neither a preset (see kvcalc presets) nor an existing file"
         f"{_nearest(text)}.",
         field="model",
     )
+
+
+def is_hub_id(text: str) -> bool:
+    """Whether a text may be a Hub id: `org/name` of plain characters, and no way up a folder."""
+    return re.fullmatch(r"[\w.-]+/[\w.-]+", text, re.ASCII) is not None and ".." not in text
 
 
 def find_preset(name: str) -> ModelSpec | None:
@@ -65,31 +68,41 @@ def presets() -> tuple[ModelSpec, ...]:
 
 
 @lru_cache(maxsize=1)
-def data_folder() -> Path:
+def data_folder() -> str:
     """Where presets lie: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).parent
-    inside = package / "presets"
-    return inside if inside.is_dir() else package.parent / "presets"
+    package = os.path.dirname(os.path.abspath(__file__))
+    inside = os.path.join(package, "presets")
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "presets")
+
+
+def read_data(name: str) -> dict[str, Any]:
+    """One TOML file of the presets folder."""
+    with open(os.path.join(data_folder(), name), "rb") as file:
+        return tomllib.load(file)
 
 
 @lru_cache(maxsize=1)
-def preset_paths() -> dict[str, Path]:
+def preset_paths() -> dict[str, str]:
     """id → file; one file a model, named by its id, in a folder named by its publisher."""
-    return {path.stem: path for path in (data_folder() / "models").glob("*/*.toml")}
+    folder = os.path.join(data_folder(), "models")
+    return {
+        name.removesuffix(".toml"): os.path.join(folder, publisher, name)
+        for publisher in os.listdir(folder)
+        for name in os.listdir(os.path.join(folder, publisher))
+        if name.endswith(".toml")
+    }
 
 
 @lru_cache(maxsize=1)
 def aliases() -> dict[str, str]:
     """Other names of presets → their ids."""
-    with (data_folder() / "aliases.toml").open("rb") as file:
-        found: dict[str, str] = tomllib.load(file)["models"]
+    found: dict[str, str] = read_data("aliases.toml")["models"]
     return found
 
 
 @lru_cache(maxsize=1024)
-def _read_preset(path: Path) -> ModelSpec:
-    with path.open("rb") as file:
-        return model_from_record(tomllib.load(file))
+def _read_preset(path: str) -> ModelSpec:
+    return model_from_record(read_data(path))
 
 
 def model_from_record(record: dict[str, Any]) -> ModelSpec:
@@ -100,7 +113,9 @@ def model_from_record(record: dict[str, Any]) -> ModelSpec:
     fields = dict(record)
     layers = fields.pop("layers", None)
     if not isinstance(layers, dict):
-        raise UnsupportedModel("layers is missing; a preset maps layer types to caches.", field="layers")
+        raise UnsupportedModel(
+            "layers is missing; a preset maps layer types to caches.", field="layers"
+        )
     unknown = [name for name in fields if name not in _RECORD_FIELDS]
     missing = [name for name in _REQUIRED if name not in fields]
     if unknown or missing:
@@ -116,37 +131,35 @@ def model_from_record(record: dict[str, Any]) -> ModelSpec:
 
 _REQUIRED = ("id", "name", "model_type", "num_hidden_layers", "layer_types")
 _RECORD_FIELDS = frozenset(
-    name
-    for name, f in ModelSpec.__dataclass_fields__.items()
-    if f.init and name != "caches"
+    name for name, f in ModelSpec.__dataclass_fields__.items() if f.init and name != "caches"
 )
 
 
-def _existing_path(text: str) -> Path | None:
+def _existing_path(text: str) -> str | None:
     try:
-        path = Path(text).expanduser()
-        return path if text and "\0" not in text and path.exists() else None
-    except (OSError, RuntimeError):
+        path = os.path.expanduser(text)
+        return path if text and "\0" not in text and os.path.exists(path) else None
+    except (OSError, ValueError):
         return None
 
 
-def _model_from_path(path: Path) -> ModelSpec:
+def _model_from_path(path: str) -> ModelSpec:
     from calculator.importers.hf_config import model_from_config
     from calculator.importers.schema import read_json
 
-    if path.is_dir():
-        path = path / "config.json"
-        if not path.is_file():
-            raise SourceUnavailable(f"{path.parent} holds no config.json.", field="model")
-    if path.suffix == ".gguf":
+    if os.path.isdir(path):
+        folder, path = path, os.path.join(path, "config.json")
+        if not os.path.isfile(path):
+            raise SourceUnavailable(f"{folder} holds no config.json.", field="model")
+    if path.endswith(".gguf"):
         raise UnsupportedModel(
-            f"{path.name} is a GGUF file, which this version does not read; "
+            f"{os.path.basename(path)} is a GGUF file, which this version does not read; "
             "give the model's config.json or a preset.",
             field="model",
         )
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise SourceUnavailable(f"{path} is not a regular file.", field="model")
-    return model_from_config(read_json(path), source=str(path))
+    return model_from_config(read_json(path), source=path)
 
 
 def _nearest(text: str) -> str:
@@ -154,5 +167,3 @@ def _nearest(text: str) -> str:
 
     near = get_close_matches(text.lower()[:80], [*preset_paths(), *aliases()], n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
-
-

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from calculator.catalog import data_folder
+from calculator.catalog import read_data
 from calculator.errors import InvalidInput, shown
 from calculator.units import MAX_BYTES, checked_int, parse_bytes
 
@@ -80,8 +79,7 @@ class Device:
 @lru_cache(maxsize=1)
 def devices() -> tuple[Device, ...]:
     """All known accelerators, in the order of presets/devices.toml."""
-    with (data_folder() / "devices.toml").open("rb") as file:
-        records = tomllib.load(file)
+    records = read_data("devices.toml")
     return tuple(
         Device(id=i, **(record | {"checked": str(record["checked"])}))
         for i, record in records.items()
@@ -132,9 +130,8 @@ def _typed(text: str) -> Device | None:
 @lru_cache(maxsize=1)
 def _by_name() -> dict[str, Device]:
     """Ids and aliases, without spaces and hyphens, → devices."""
-    with (data_folder() / "aliases.toml").open("rb") as file:
-        aliases: dict[str, str] = tomllib.load(file)["devices"]
     by_id = {device.id: device for device in devices()}
+    aliases: dict[str, str] = read_data("aliases.toml")["devices"]
     named = by_id | {alias: by_id[i] for alias, i in aliases.items()}
     return {_squashed(name): device for name, device in named.items()}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from calculator.errors import InvalidInput, shown
 
 
-@dataclass(frozen=True, slots=True)
-class Dtype:
+class Dtype(NamedTuple):
     """A storage format: every `block_elements` elements take `block_bytes` bytes."""
 
     name: str
@@ -29,7 +28,8 @@ class Dtype:
         return self.block_bytes * 8 / self.block_elements
 
 
-# block sizes: ggml/src/ggml-common.h (q*, iq4_nl); OCP Microscaling (mxfp4); NVFP4: 16 elements + one fp8 scale
+# block sizes: ggml/src/ggml-common.h (q*, iq4_nl); OCP Microscaling (mxfp4);
+# nvfp4: 16 elements and one fp8 scale
 DTYPES = {
     d.name: d
     for d in (

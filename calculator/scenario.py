@@ -5,11 +5,8 @@ Option names are the command line's, with `_` for `-`; values may be text as peo
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calculator.catalog import load_model
 from calculator.engines import engine as engine_named
@@ -37,8 +34,7 @@ CAPACITY_OPTIONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(NamedTuple):
     """Model, request, engine, parallelism and device, with the options they were read from."""
 
     options: tuple[tuple[str, str], ...]
@@ -49,7 +45,7 @@ class Scenario:
     notes: tuple[str, ...] = ()
     device: Device | None = None
     num_devices: int | None = None
-    capacity_options: tuple[tuple[str, Any], ...] = field(default=())
+    capacity_options: tuple[tuple[str, Any], ...] = ()
 
     def footprint(self) -> Footprint:
         return footprint(self.model, self.request, self.engine, self.parallelism)
@@ -75,10 +71,14 @@ class Scenario:
 
     def query(self) -> str:
         """The URL query that reproduces the scenario; carries the version of its own format."""
+        from urllib.parse import urlencode
+
         return urlencode([*self.options, ("v", LINK_VERSION)])
 
     def command(self, name: str = "estimate") -> str:
         """The `kvcalc` command that gives the same numbers."""
+        import shlex
+
         allowed = ESTIMATE_OPTIONS + (CAPACITY_OPTIONS if name == "capacity" else ())
         words = ["kvcalc", name, dict(self.options)["model"]]
         for option, value in self.options:
@@ -136,7 +136,9 @@ def _request(given: Mapping[str, Any], model: ModelSpec) -> tuple[Request, tuple
     both, prefix = given.get("kv_dtype"), given.get("shared_prefix", 0)
     if both and (given.get("k_dtype") or given.get("v_dtype")):
         raise InvalidInput("kv_dtype is given beside k_dtype or v_dtype.", field="kv_dtype")
-    types = [None if t == "auto" else t for t in (given.get("k_dtype", both), given.get("v_dtype", both))]
+    types = [
+        None if t == "auto" else t for t in (given.get("k_dtype", both), given.get("v_dtype", both))
+    ]
     encoder = given.get("encoder_context")
     request = Request(
         seq_len=context,

@@ -5,81 +5,65 @@ Two words are kept apart everywhere: tokens *seen* by the model, slots *stored* 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from calculator.dtypes import Dtype
-from calculator.units import MAX_TOKENS, checked_int
 
 
-@dataclass(frozen=True, slots=True)
-class EveryToken:
+# Named tuples, not dataclasses: so many dataclasses would cost a fifth of a whole `kvcalc estimate` to
+# define. Each carries its rule, since tuples of equal values are equal whatever they are called.
+class EveryToken(NamedTuple):
     """One slot for every token seen."""
 
+    rule: Literal["every_token"] = "every_token"
 
-@dataclass(frozen=True, slots=True)
-class EveryNthToken:
+
+class EveryNthToken(NamedTuple):
     """One slot for every `stride` tokens seen, stored once its group is complete."""
 
     stride: int
-
-    def __post_init__(self) -> None:
-        checked_int("stride", self.stride, at_most=MAX_TOKENS)
+    rule: Literal["every_nth_token"] = "every_nth_token"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenGroup:
+class OpenGroup(NamedTuple):
     """A slot for each token of the group of `stride` that is not complete yet: T mod stride."""
 
     stride: int
-
-    def __post_init__(self) -> None:
-        checked_int("stride", self.stride, at_most=MAX_TOKENS)
+    rule: Literal["open_group"] = "open_group"
 
 
-@dataclass(frozen=True, slots=True)
-class LastGroup:
+class LastGroup(NamedTuple):
     """One slot for the last complete group of `stride` tokens; none before there is one."""
 
     stride: int
-
-    def __post_init__(self) -> None:
-        checked_int("stride", self.stride, at_most=MAX_TOKENS)
+    rule: Literal["last_group"] = "last_group"
 
 
-@dataclass(frozen=True, slots=True)
-class LastTokens:
+class LastTokens(NamedTuple):
     """A slot for each of the last `window` tokens."""
 
     window: int
-
-    def __post_init__(self) -> None:
-        checked_int("sliding_window", self.window, at_most=MAX_TOKENS)
+    rule: Literal["last_tokens"] = "last_tokens"
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentChunk:
+class CurrentChunk(NamedTuple):
     """A slot for each token of the current chunk; counted at the most it holds."""
 
     chunk: int
-
-    def __post_init__(self) -> None:
-        checked_int("attention_chunk_size", self.chunk, at_most=MAX_TOKENS)
+    rule: Literal["current_chunk"] = "current_chunk"
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderTokens:
+class EncoderTokens(NamedTuple):
     """One slot for every token of the encoder's input, written once."""
 
+    rule: Literal["encoder_tokens"] = "encoder_tokens"
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+
+class Constant(NamedTuple):
     """A fixed number of slots, whatever the length."""
 
     num_slots: int = 1
-
-    def __post_init__(self) -> None:
-        checked_int("num_slots", self.num_slots, at_least=0)
+    rule: Literal["constant"] = "constant"
 
 
 Growth: TypeAlias = (
@@ -95,8 +79,7 @@ Growth: TypeAlias = (
 Follows: TypeAlias = Literal["key", "value", "model"]
 
 
-@dataclass(frozen=True, slots=True)
-class StateTensor:
+class StateTensor(NamedTuple):
     """One tensor a layer keeps: shape (batch, heads, slots, width).
 
     `heads` are the units that tensor parallelism may split: cached (grouped-query) heads of an

@@ -17,7 +17,7 @@ _BYTE_UNITS = {
     "": 1, "b": 1, "kb": KB, "mb": MB, "gb": GB, "tb": TB,
     "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB,
 }  # fmt: skip
-_NUMBER = re.compile(r"(\d[\d_,]*(?:\.\d+)?)(?:e(\d{1,3}))?\s*([a-z]*)", re.ASCII)
+_NUMBER = r"(\d[\d_,]*(?:\.\d+)?)(?:e(\d{1,3}))?\s*([a-z]*)"
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -136,7 +136,7 @@ def parse_bytes(field: str, text: object) -> int:
     """
     if isinstance(text, int):
         return checked_int(field, text, at_most=MAX_BYTES)
-    found = _NUMBER.fullmatch(str(text).strip().lower())
+    found = re.fullmatch(_NUMBER, str(text).strip().lower(), re.ASCII)
     if not found or found[3] not in _BYTE_UNITS:
         raise InvalidInput(
             f"{field} is {shown(text)}; expected a size such as 80GB, 74.5GiB or 40e9.", field=field

@@ -31,7 +31,11 @@ def run(arguments: argparse.Namespace) -> int:
         if changes := fixes(found):
             head = ["to be certain that it fits", "GiB to spare", ""]
             rows = [
-                [f.change, gib_range(f.spare), "changes outputs: measure" if f.changes_outputs else ""]
+                [
+                    f.change,
+                    gib_range(f.spare),
+                    "changes outputs: measure" if f.changes_outputs else "",
+                ]
                 for f in changes
             ]
             print("", table(head, rows), sep="\n")

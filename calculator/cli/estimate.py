@@ -43,7 +43,9 @@ def report(found: Footprint, notes: tuple[str, ...]) -> str:
     ]  # fmt: skip
     parts = [answer(found), "", table(head, rows), "", steps.marginal]
     if found.fixed_bytes:
-        parts.append(f"Fixed, whatever comes: {found.fixed_bytes:,} B ({format_gib(found.fixed_bytes)}).")
+        parts.append(
+            f"Fixed, whatever comes: {found.fixed_bytes:,} B ({format_gib(found.fixed_bytes)})."
+        )
     devices = found.bytes_per_device
     if len(devices) > 1:
         parts.append(

@@ -23,7 +23,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     widths = [max(len(row[i]) for row in [list(head), *cells]) for i in range(len(head))]
     lines = []
     for row in [list(head), *cells]:
-        padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
+        padded = [
+            c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)
+        ]
         lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
 

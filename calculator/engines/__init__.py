@@ -26,7 +26,7 @@ def engine(name: str = "ideal", **options: Any) -> Engine:
         )
     module, class_name = ENGINES[name].split(":")
     cls = getattr(import_module(module), class_name)
-    flags = [f for f in cls.__dataclass_fields__]
+    flags = list(cls.__dataclass_fields__)
     for option in options:
         if option not in flags:
             known = f"its options are {', '.join(flags)}" if flags else "it has no options"
