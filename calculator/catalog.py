@@ -33,10 +33,19 @@ def load_model(source: str | os.PathLike[str] | Mapping[str, Any] | ModelSpec) -
     if not isinstance(source, str | os.PathLike):
         raise InvalidInput(f"model is {shown(source)}; expected a name or a path.", field="model")
     text = os.fspath(source).strip()
+    if not find_preset(text) and (path := _existing_path(text)):
+        return _model_from_path(path)
+    return load_named(text)
+
+
+def load_named(name: str) -> ModelSpec:
+    """The model of a preset id, an alias or a Hub id: what a page or an API may be asked for.
+
+    No file of this machine is looked at.
+    """
+    text = name.strip()
     if preset := find_preset(text):
         return preset
-    if path := _existing_path(text):
-        return _model_from_path(path)
     if is_hub_id(text):
         raise SourceUnavailable(
             f"{text} is no preset, and this version reads no model from the Hub; "
