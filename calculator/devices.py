@@ -37,6 +37,8 @@ class Device:
     visible_bytes: int | None = None
     """Total that CUDA shows to programs, the lowest seen; less than the driver's own figure."""
     visible_basis: str = ""
+    caution: str = ""
+    """What else bounds the memory a program gets, where known."""
     memory_bandwidth_bytes_per_s: int | None = None
     bf16_flops: int | None = None
     fp16_flops: int | None = None
@@ -59,7 +61,8 @@ class Device:
     @property
     def usable_basis(self) -> str:
         """Where `usable_bytes` comes from, to stand after it."""
-        return self.visible_basis if self.visible_bytes else BASIS[self.memory_basis]
+        basis = self.visible_basis if self.visible_bytes else BASIS[self.memory_basis]
+        return f"{basis}; {self.caution}" if self.caution else basis
 
     @property
     def memory_note(self) -> str:

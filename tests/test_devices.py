@@ -118,6 +118,12 @@ def test_a_total_seen_in_logs_stands_for_the_vendors_figure():
     assert load_device("h100").usable_basis.startswith("79.18–79.22 GiB as CUDA reports it")
 
 
+def test_shared_memory_says_what_bounds_it():
+    # github.com/ggml-org/llama.cpp/discussions/2182: macOS's default limit
+    assert "macOS lends the GPU about three quarters" in load_device("m3-ultra").usable_basis
+    assert "macOS lends the GPU about two thirds" in load_device("m1-max-32gb").usable_basis
+
+
 @pytest.mark.parametrize(("typed", "expected"), TYPED.items())
 def test_devices_are_found_by_what_people_type(typed, expected):
     assert load_device(typed).id == expected
