@@ -108,8 +108,12 @@ def shortest_pattern(layer_types: tuple[str, ...]) -> tuple[str, ...]:
     >>> shortest_pattern(("s", "s", "f", "s", "s", "f", "s"))
     ('s', 's', 'f')
     """
-    size = len(layer_types)
-    for period in range(1, size + 1):
-        if all(layer_types[i] == layer_types[i - period] for i in range(period, size)):
-            return layer_types[:period]
-    return layer_types
+    # borders[i]: how much of the start is repeated at the end of the first i + 1 entries; the
+    # textbook prefix function, because trying every period is quadratic and lists come from users
+    borders = [0] * len(layer_types)
+    for i in range(1, len(layer_types)):
+        k = borders[i - 1]
+        while k and layer_types[i] != layer_types[k]:
+            k = borders[k - 1]
+        borders[i] = k + (layer_types[i] == layer_types[k])
+    return layer_types[: len(layer_types) - borders[-1]] if borders else layer_types

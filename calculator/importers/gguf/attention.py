@@ -1,0 +1,236 @@
+"""Attention keys of a GGUF file → layers of full, sliding and chunked attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from calculator.errors import InvalidInput
+from calculator.importers.gguf.layers import (
+    CHUNKED,
+    DECODER,
+    FULL,
+    NOTHING,
+    SHARED,
+    SLIDING,
+    Layer,
+    Rule,
+)
+from calculator.importers.gguf.metadata import Metadata
+from calculator.layers.attention import (
+    ChunkedAttention,
+    CrossAttention,
+    FullAttention,
+    SlidingAttention,
+)
+
+PATTERN = "attention.sliding_window_pattern"
+
+
+def plain(m: Metadata) -> list[Layer]:
+    """Every token in every layer that has cached heads; per-layer lists may give some none."""
+    return layers(m, [False] * m.num_layers, None)
+
+
+def full_every(
+    pattern: int, *, window: int | None = None, full_first: bool = False, fixed: bool = False
+) -> Rule:
+    """Full attention in every `pattern`-th layer, which is the rule where the file has no list.
+
+    `window` is what an absent key means, `fixed` that the file's number is not looked at.
+    """
+
+    def rule(m: Metadata) -> list[Layer]:
+        given = m.window()
+        if given is None and f"{m.architecture}.attention.sliding_window" in m.values:
+            return plain(m)
+        return layers(m, sliding(m, pattern, full_first), window if fixed else given or window)
+
+    return rule
+
+
+def full_every_if_window(pattern: int, *, full_first: bool = False) -> Rule:
+    """As `full_every`, but an absent window means full attention in every layer."""
+
+    def rule(m: Metadata) -> list[Layer]:
+        window = m.window()
+        if window is None:
+            m.value(PATTERN)
+            return plain(m)
+        return layers(m, sliding(m, pattern, full_first), window)
+
+    return rule
+
+
+def as_listed(m: Metadata) -> list[Layer]:
+    """Windows where the file's list says so; it must have one."""
+    flags = m.flags(PATTERN, "layer_types")
+    return m.missing(PATTERN) if flags is None else layers(m, flags, m.window())
+
+
+def window_everywhere(m: Metadata) -> list[Layer]:
+    """Phi-3: a window on every layer where there is one."""
+    window = m.window()
+    if window:
+        m.assumptions.append(
+            f"sliding_window {window:,} on every layer, as the model is published; llama.cpp "
+            "itself keeps every token of this architecture."
+        )
+    return layers(m, [bool(window)] * m.num_layers, window)
+
+
+def no_window_kept(m: Metadata) -> list[Layer]:
+    """Architectures whose models may have a window that their GGUF files do not carry."""
+    m.assumptions.append(
+        f"A GGUF file of architecture {m.architecture} names no sliding window: every token is "
+        "kept, as llama.cpp does."
+    )
+    return plain(m)
+
+
+def exaone4(m: Metadata) -> list[Layer]:
+    """EXAONE 4: windows in the model of 64 layers, none in the small one."""
+    if m.num_layers == 64 or m.flags(PATTERN) is not None:
+        return full_every(4, window=4096)(m)
+    m.window()
+    return plain(m)
+
+
+def llama4(m: Metadata) -> list[Layer]:
+    """Chunks of 8,192 tokens but in every fourth layer, unless a window of 0 says none."""
+    key = "attention.sliding_window"
+    if m.value(key) == 0:
+        return plain(m)
+    m.provenance["attention_chunk_size"] = "llama.cpp, llama4.cpp: always 8192"
+    key_length, value_length = widths(m)
+    heads = cached_heads(m)
+    found: list[Layer] = []
+    for is_chunked, n in zip(sliding(m, 4), heads, strict=True):
+        if is_chunked:
+            cache = ChunkedAttention(CHUNKED, n, key_length, 8192, value_length)
+            found.append((CHUNKED, (cache,)))
+        else:
+            found.append((FULL, (FullAttention(FULL, n, key_length, value_length),)))
+    return found
+
+
+def gemma3n(m: Metadata) -> list[Layer]:
+    """Full attention in every fifth layer; the last layers reuse the caches of earlier ones."""
+    shared = m.count_or_none("attention.shared_kv_layers", "num_kv_shared_layers", at_least=0)
+    if shared is None:
+        shared = max(m.num_layers - 20, 0)
+        m.provenance["num_kv_shared_layers"] = "llama.cpp, gemma3n.cpp: the first 20 keep a cache"
+    return with_shared(m, layers(m, sliding(m, 5), m.window() or m.missing(WINDOW)), shared)
+
+
+def gemma4(m: Metadata) -> list[Layer]:
+    """As listed, and the last layers reuse the caches of earlier ones."""
+    shared = m.count_or_none("attention.shared_kv_layers", "num_kv_shared_layers", at_least=0)
+    return with_shared(m, as_listed(m), shared or 0)
+
+
+def with_shared(m: Metadata, found: list[Layer], shared: int) -> list[Layer]:
+    if shared >= len(found):
+        m.refuse("attention.shared_kv_layers", f"there are {len(found):,} layers")
+    return found[: len(found) - shared] + [(SHARED, ())] * shared
+
+
+def t5(m: Metadata) -> list[Layer]:
+    """Decoder layers with cross attention; as many as encoder layers where not given."""
+    num_layers = m.count_or_none("decoder_block_count", "num_hidden_layers", at_most=1024)
+    key_length, value_length = widths(m)
+    n = m.count("attention.head_count", "num_key_value_heads")
+    caches = (
+        FullAttention(FULL, n, key_length, value_length),
+        CrossAttention("cross_attention", n, key_length, value_length),
+    )
+    return [(DECODER, caches)] * (num_layers or m.num_layers)
+
+
+WINDOW = "attention.sliding_window"
+
+
+def sliding(m: Metadata, pattern: int, full_first: bool = False) -> list[bool]:
+    """Which layers have a window: listed, or all but every n-th, n from the file or `pattern`.
+
+    Of n layers the last is full, or the first where `full_first`; n = 0 means all have a window.
+    """
+    listed = m.flags(PATTERN, "layer_types")
+    if listed is not None:
+        return listed
+    n = m.count_or_none(PATTERN, "layer_types", at_least=0, at_most=1024)
+    if n is None:
+        n = pattern
+        m.provenance["layer_types"] = f"llama.cpp, rule of architecture {m.architecture}: {n}"
+    full = 0 if full_first else n - 1
+    return [n == 0 or i % n != full for i in range(m.num_layers)]
+
+
+def layers(m: Metadata, has_window: list[bool], window: int | None) -> list[Layer]:
+    """Each layer's heads and widths, with a window or without; none where it caches no heads."""
+    full_widths = widths(m)
+    window_widths = widths(m, "_swa") if any(has_window) else full_widths
+    if any(has_window) and window is None:
+        m.missing(WINDOW)
+    found: list[Layer] = []
+    for n, windowed in zip(cached_heads(m), has_window, strict=True):
+        if not n:
+            found.append((NOTHING, ()))
+        elif windowed and window:
+            key_length, value_length = window_widths
+            cache = SlidingAttention(SLIDING, n, key_length, window, value_length)
+            found.append((SLIDING, (cache,)))
+        else:
+            found.append((FULL, (FullAttention(FULL, n, *full_widths),)))
+    return found
+
+
+def cached_heads(m: Metadata) -> list[int]:
+    """Cached heads of each layer: as many as query heads where the file does not say."""
+    heads = m.per_layer("attention.head_count")
+    cached = m.per_layer("attention.head_count_kv", "num_key_value_heads")
+    if cached is None:
+        m.provenance["num_key_value_heads"] = f"{m.architecture}.attention.head_count"
+        cached = heads if heads is not None else m.missing("attention.head_count")
+    for n, of in zip(cached, heads or [], strict=False):
+        if n and of % n:
+            raise InvalidInput(
+                f"{m.architecture}.attention.head_count_kv is {n:,}; it does not divide the "
+                f"{of:,} attention heads.",
+                field="num_key_value_heads",
+            )
+    return cached
+
+
+def widths(m: Metadata, suffix: str = "") -> tuple[int, int | None]:
+    """(key, value) width of a head, the value's None where it is the key's.
+
+    Layers with a window may have widths of their own, under keys that end in `suffix`.
+    """
+    key_length = m.count_or_none(f"attention.key_length{suffix}", f"head_dim{suffix}")
+    value_length = m.count_or_none(f"attention.value_length{suffix}", f"v_head_dim{suffix}")
+    if suffix and (key_length is None or value_length is None):
+        full_key, full_value = widths(m)
+        key_length = key_length or full_key
+        value_length = value_length or full_value or full_key
+    if key_length is None:
+        key_length = derived_width(m)
+    if value_length is None:  # the file may widen the keys alone
+        value_length = derived_width(m)
+    return key_length, None if value_length == key_length else value_length
+
+
+def derived_width(m: Metadata) -> int:
+    """embedding_length ÷ head_count, which must come out even."""
+    heads = m.per_layer("attention.head_count") or m.missing("attention.head_count")
+    embedding, n = m.count("embedding_length", "hidden_size"), max(heads)
+    if not n or embedding % n:
+        raise InvalidInput(
+            f"{m.architecture}.embedding_length is {embedding:,}, no multiple of the {n:,} "
+            "attention heads, and the file has no key_length.",
+            field="hidden_size",
+        )
+    m.provenance.setdefault("head_dim", "embedding_length / attention.head_count")
+    return embedding // n
+
+
+RuleMaker = Callable[..., Rule]

@@ -1,0 +1,1 @@
+"""How each family of architectures writes down its layers: one small function a family."""

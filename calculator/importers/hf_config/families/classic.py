@@ -1,0 +1,100 @@
+"""Decoders that write their counts under names of their own, before Llama's became common."""
+
+from __future__ import annotations
+
+from calculator.importers.hf_config.layers import (
+    FULL,
+    Heads,
+    Layers,
+    attention_heads,
+    derived_head_dim,
+    every_layer,
+)
+from calculator.importers.hf_config.reader import Reader
+
+_HIDDEN = ("hidden_size", "n_embd", "d_model")
+_QUERY_HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+
+
+def gpt(r: Reader) -> Layers:
+    """GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM: as many cached heads as query heads."""
+    hidden = ("hidden_size", "n_embed", *_HIDDEN) if r.model_type == "bloom" else _HIDDEN
+    r.waive("n_ctx", "n_inner", "word_embed_proj_dim", "add_cross_attention", "hidden_dropout_prob")
+    num_layers = r.num_hidden_layers()
+    heads = attention_heads(r, kv_heads=(), head_dim=(), hidden=hidden)
+    return every_layer(FULL, num_layers, heads.full())
+
+
+def mpt(r: Reader) -> Layers:
+    """MPT: multi-head attention; its variants with fewer heads are not what transformers runs."""
+    attention = r.inner("attn_config")
+    if attention:
+        kind = attention.text_or_none("attn_type") or "multihead_attention"
+        if kind != "multihead_attention":
+            attention.unsupported("attn_type", kind, "the rule for mpt covers multihead_attention")
+        attention.waive("prefix_lm", "attn_uses_sequence_id", "qk_ln", "softmax_scale", "attn_impl")
+    r.waive("expansion_ratio", "init_device", "max_seq_len", "norm_type")
+    heads = attention_heads(r, kv_heads=(), head_dim=())
+    return every_layer(FULL, r.num_hidden_layers(), heads.full())
+
+
+def falcon(r: Reader) -> Layers:
+    """Falcon: one cached head (multi_query), or num_kv_heads in the new decoder architecture."""
+    num_heads = r.count("num_attention_heads", "n_head")
+    if r.flag("new_decoder_architecture"):
+        kv_heads = r.count_or_none("num_kv_heads", "n_head_kv") or num_heads
+        r.waive("multi_query")
+    elif r.flag("multi_query"):
+        kv_heads = 1
+        r.derived("num_key_value_heads", "multi_query")
+    else:
+        kv_heads = r.count_or_none("num_kv_heads", "n_head_kv") or num_heads
+    r.waive("num_kv_heads", "n_head_kv", "multi_query", "num_ln_in_parallel_attn")
+    head_dim = derived_head_dim(r, num_heads, ("hidden_size", "n_embed"))
+    if r.config.get("head_dim") not in (None, head_dim):
+        r.unsupported("head_dim", r.config["head_dim"], "falcon computes it from hidden_size")
+    r.waive("head_dim")
+    return every_layer(FULL, r.num_hidden_layers(), Heads(kv_heads, head_dim).full())
+
+
+def gpt_bigcode(r: Reader) -> Layers:
+    """StarCoder: one cached head where multi_query is on, else as many as query heads."""
+    r.waive("n_inner", "add_cross_attention", "attention_softmax_in_fp32", "inference_runner",
+            "max_batch_size", "max_sequence_length", "pad_key_length", "pre_allocate_kv_cache",
+            "validate_runner_input", "num_key_value_heads")  # fmt: skip
+    num_heads = r.count(*_QUERY_HEADS)
+    kv_heads = 1 if r.flag("multi_query") else num_heads
+    r.derived("num_key_value_heads", "multi_query")
+    head_dim = derived_head_dim(r, num_heads, _HIDDEN)
+    return every_layer(FULL, r.num_hidden_layers(), Heads(kv_heads, head_dim).full())
+
+
+def gpt_neo(r: Reader) -> Layers:
+    """GPT-Neo: local layers attend to a window but keep every token (transformers masks only)."""
+    num_layers = r.num_hidden_layers()
+    heads = attention_heads(r, kv_heads=(), head_dim=())
+    r.waive("attention_types", "attention_layers", "window_size")
+    return every_layer(FULL, num_layers, heads.full())
+
+
+def chatglm(r: Reader) -> Layers:
+    """ChatGLM 2, 3 and GLM-4: multi_query_group_num cached heads of kv_channels."""
+    num_layers = r.num_hidden_layers("num_layers", "num_hidden_layers")
+    heads = r.count("num_attention_heads")
+    if r.flag("multi_query_attention"):
+        kv_heads = r.count("multi_query_group_num")
+    else:
+        kv_heads = heads
+        r.waive("multi_query_group_num")
+    r.waive("add_bias_linear", "apply_query_key_layer_scaling", "num_hidden_layers")
+    r.waive("padded_vocab_size", "pre_seq_len")
+    width = r.count_or_none("kv_channels") or derived_head_dim(r, heads, ("hidden_size",))
+    return every_layer(FULL, num_layers, Heads(kv_heads, width).full())
+
+
+def qwen(r: Reader) -> Layers:
+    """Qwen 1: multi-head attention, the width of a head in kv_channels."""
+    num_layers = r.num_hidden_layers()
+    heads = attention_heads(r, kv_heads=(), head_dim=("kv_channels",))
+    r.waive("use_cache_quantization", "use_cache_kernel", "use_dynamic_ntk", "use_logn_attn")
+    return every_layer(FULL, num_layers, heads.full())

@@ -1,0 +1,109 @@
+"""model_type → the function that reads its layers, as "module:function", imported on first use.
+
+One line a model type. Types whose configurations mean the same share a function.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+
+def _family(module: str, **functions: str) -> dict[str, str]:
+    """{function: "type type …"} of one module → {type: "module:function"}."""
+    path = f"calculator.importers.hf_config.families.{module}"
+    return {t: f"{path}:{name}" for name, types in functions.items() for t in types.split()}
+
+
+FAMILIES: dict[str, str] = {
+    **_family(
+        "attention",
+        plain="""
+            apertus arcee aria_text baichuan bitnet cohere ernie4_5 ernie4_5_moe
+            gemma glm glm4 glm4_moe granite granitemoe granitemoeshared helium hyperclovax internlm2
+            internlm3 jais2 llama mistral3 olmo olmo2 olmoe phi qwen3_vl_moe_text
+            qwen3_vl_text seed_oss solar_open stablelm hunyuan_v1_dense hunyuan_v1_moe nemotron
+        """,
+        sliding_if_set="ministral3 mistral mixtral phi3 phimoe starcoder2 phi4_multimodal",
+        qwen2="mimo qwen2 qwen3",
+        qwen2_vl="qwen2_vl qwen2_5_vl qwen2_vl_text qwen2_5_vl_text",
+        qwen2_moe="qwen2_moe",
+        qwen3_moe="qwen3_moe",
+        smollm3="smollm3",
+        every_fourth="olmo3 cohere2 exaone4",
+        alternating="gpt_oss",
+        hunyuan="hunyuan",
+        llama4="llama4_text",
+        minimax_m2="minimax_m2",
+        nemotron_nas="nemotron-nas",
+        step3p7="step3p7",
+        mimo_v2_flash="mimo_v2_flash",
+    ),
+    **_family(
+        "classic",
+        gpt="gpt2 gpt-sw3 gptj gpt_neox gpt_neox_japanese codegen opt bloom openai-gpt persimmon",
+        mpt="mpt",
+        falcon="falcon",
+        gpt_bigcode="gpt_bigcode",
+        gpt_neo="gpt_neo",
+        chatglm="chatglm",
+        qwen="qwen",
+    ),
+    **_family(
+        "gemma",
+        gemma2="gemma2 vaultgemma",
+        gemma3="gemma3_text",
+        gemma3n="gemma3n_text",
+        gemma4="gemma4_text gemma4_unified_text",
+    ),
+    **_family(
+        "latent",
+        latent="deepseek_v2 deepseek_v3 kimi_k2 glm4_moe_lite minicpm3 mistral4 youtu axk1",
+        latent_with_indexer="deepseek_v32",
+        glm_moe_dsa="glm_moe_dsa",
+        minimax_m3="minimax_m3",
+        deepseek_v4="deepseek_v4",
+    ),
+    **_family(
+        "hybrid",
+        gated_delta_net="qwen3_next qwen3_5_text qwen3_5_moe_text",
+        kimi_linear="kimi_linear",
+        minimax="minimax",
+        minimax_01="minimax_text_01 minimax_m1",
+        jamba="jamba",
+        bamba="bamba",
+        granite_hybrid="granitemoehybrid",
+        nemotron_h="nemotron_h",
+        falcon_h1="falcon_h1",
+        zamba2="zamba2",
+        lfm2="lfm2 lfm2_moe",
+    ),
+    **_family("recurrent", mamba="mamba falcon_mamba", mamba2="mamba2"),
+    **_family(
+        "encoder_decoder",
+        bart="bart mbart whisper marian pegasus blenderbot blenderbot-small",
+        t5="t5 mt5 umt5",
+        mllama="mllama_text_model",
+    ),
+}
+
+
+@lru_cache(maxsize=1)
+def _data() -> dict[str, Any]:
+    path = Path(__file__).with_name("class_defaults.json")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def class_defaults(model_type: str) -> dict[str, Any]:
+    """What a published file of this model type may leave out (tools/class_defaults.py)."""
+    found: dict[str, Any] = _data()["types"].get(model_type, {})
+    return found
+
+
+def text_type_of(model_type: str) -> str | None:
+    """The text model's type in a wrapper whose text_config does not name one."""
+    found: str | None = _data()["text_types"].get(model_type)
+    return found

@@ -1,0 +1,89 @@
+"""Keys of a configuration → those that could change the size of the cache and that nothing read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from calculator.importers.hf_config.reader import Reader
+
+# Words that a key which touches the cache is made of.
+_TOUCHES = re.compile(
+    r"window|chunk|rank|state|conv|layer_?types?|block_?types?|blocks?_type|pattern|shar|reuse"
+    r"|compress|index|ssm|mamba|linear|lightning|memory|memories|cache|recur|sparse|stride|latent"
+    r"|lora|hybrid|retention|delta|slot|merge|local|global|cross|swa|nope|attn_type"
+    r"|attention_type|attn_config|multi_query|group|every_n|interval|period|offset|kernel|channels"
+    r"|key_length|value_length|head|landmark|evict|keep_|sink|loop|depth|stack|repeat|ngram|expand"
+    r"|num_.*layers|layer_ids|layer_ind|_layers$|_idxs?$|(^|_)(kv|mem|d|n|dim|mla|mta|gqa|mqa)(_|$)"
+    r"|quant|prefix|prun|hash|dtype|block_?conf|attn|attention|tokens|segment|buffer|budget|dilat"
+    r"|region|skip|top_?k|sparsity|register|anchor|bank|pool|queue|history|past",
+    re.IGNORECASE,
+)
+
+# Keys made of such words that say nothing about the cache, whatever the model type.
+_HARMLESS = re.compile(
+    r"_.*|.*_token_id|.*_token_index|.*_token_ids|.*dropout.*|.*_eps|.*epsilon|.*layer_?norm.*|.*_bias"
+    r"|use_cache|dtype|torch_dtype|.*initializer.*|.*init_.*|rope.*|rotary.*|.*_rope|.*rope_theta"
+    r"|.*rotary.*|moe_.*|.*experts?.*|.*router.*|.*mtp.*|num_nextn_predict_layers"
+    r"|n_groups?|topk_group|.*topk_method|first_k_dense_replace|mlp_layer_types|mlp_only_layers"
+    r"|decoder_sparse_step|interleave_moe_layer_step|n_shared_experts|num_dense_layers"
+    r"|q_lora_rank|qk_head_dim|o_lora_rank|o_groups|.*hidden_act.*|.*activation.*|hidden_states"
+    r"|output_.*|return_dict.*|scale_.*|.*_scale|.*_multiplier.*|.*scaling.*|reorder_.*"
+    r"|chunk_size_feed_forward|n_positions|n_ctx|n_inner|d_model|n_embd|d_ff|hc_.*|parallel_attn|dim_model_base|anyres_.*|use_grouped_topk|use_unified_vision_chunk|chunk_size_lm_head|cross_attention_hidden_size|no_repeat_ngram_size"
+    r"|encoder_no_repeat_ngram_size|num_beam_groups|pruned_heads|id2label|label2id|architectures"
+    r"|auto_map|task_specific_params|transformers_version|use_bfloat16|fp16|bf16|fp32"
+    r"|quantization_config|compression_config|cache_implementation|attn_implementation"
+    r"|position_embedding_type|max_position_embeddings|type_vocab_size|vocab.*|.*vocab_size.*"
+    r"|pretraining_tp|gradient_checkpointing|ignore_index|summary_.*|unsloth.*|prefix|prune_.*"
+    r"|head_dtype|lm_head.*|lm_head_bias|intermediate_size|ffn.*|.*_ffn_.*|mlp_.*|use_qk_norm"
+    r"|qk_norm.*|.*residual.*|embd_pdrop|.*logit.*|tie_.*|model_dtype|hidden_size_per_layer_input"
+    r"|attention_dropout|attn_pdrop|attention_probs.*|attention_bias|.*attention_softmax.*|top_k|top_p"
+    r"|typical_p|suppress_tokens|begin_suppress_tokens|remove_invalid_values|bad_words_ids"
+    r"|norm_topk.*|num_experts_per_tok.*|use_qkv_bias|qkv_bias|add_qkv_bias|attn_temperature_tuning"
+    r"|attn_scale|floor_scale|query_pre_attn_scalar|attention_multiplier|tokenizer_class|pooler_.*"
+    r"|.*attention_out_bias|.*o_bias|attention_in_fp32|num_logits_to_keep|attn_output_gate"
+    r"|attention_output_gate|.*attn_implementation.*|residual_.*|vision_.*|audio_.*|image_.*|video_.*|mm_.*|num_labels|use_flash_attn.*|prompt_.*",
+    re.IGNORECASE,
+)
+_TOWERS = re.compile(r".*(vision|audio|image|video|speech|vit|visual|talker|code2wav|projector).*")
+_OFF: tuple[object, ...] = (None, False, 0, "", "none", "None")
+
+
+def touching_keys(r: Reader) -> tuple[str, ...]:
+    """Keys nothing read that could change the size, with the path to each."""
+    found = list(_touching(dict(r.unread()), r.prefix))
+    for inner in r.inners:
+        found += touching_keys(inner)
+    return tuple(found)
+
+
+def touching_names(config: Mapping[str, Any], known: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Keys of a wrapper, beside the text model's own, that could change the size."""
+    return tuple(_touching({k: v for k, v in config.items() if k not in known}, ""))
+
+
+def _touching(config: Mapping[str, Any], prefix: str, levels: int = 2) -> Iterator[str]:
+    for key, value in config.items():
+        if _is_off(value) or _HARMLESS.fullmatch(key):
+            continue
+        if isinstance(value, Mapping):
+            if _TOWERS.fullmatch(key):
+                continue
+            inside = {k: v for k, v in value.items() if isinstance(k, str)}
+            if levels and not _TOUCHES.search(key):
+                yield from _touching(inside, f"{prefix}{key}.", levels - 1)
+                continue
+        if _TOUCHES.search(key) or _holds_objects(value):
+            yield prefix + key
+
+
+def _holds_objects(value: object) -> bool:
+    """A list of objects, such as a description of each layer."""
+    return isinstance(value, list | tuple) and any(isinstance(v, Mapping) for v in value[:256])
+
+
+def _is_off(value: object) -> bool:
+    if isinstance(value, float):
+        return value == 0.0
+    return value in _OFF if isinstance(value, str | int | None) else value in ([], {}, ())
