@@ -66,7 +66,8 @@ def test_the_wheel_holds_every_preset(wheel):
 
 def test_the_wheel_holds_the_page(wheel):
     inside = set(ZipFile(wheel).namelist())
-    page = [ROOT / "app.py", ROOT / ".streamlit/config.toml", *(ROOT / "ui").rglob("*.py")]
+    ui = [p for p in (ROOT / "ui").rglob("*.*") if "__pycache__" not in p.parts]
+    page = [ROOT / "app.py", ROOT / ".streamlit/config.toml", *ui]
     missing = [p for p in page if f"calculator/_app/{p.relative_to(ROOT).as_posix()}" not in inside]
     assert missing == []
 
