@@ -1,4 +1,4 @@
-"""A scenario that is not certain to fit → single changes that make it certain, largest gain first."""
+"""A scenario not certain to fit → single changes that make it certain, largest gain first."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ def _more_devices(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
 
 
 def _smaller_weights(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    """The mildest quantisation of the weights that suffices."""
     fp, budget = asked.footprint, asked.budget
     if budget.device is None or budget.weights is None or fp.model.num_parameters is None:
         return
@@ -85,17 +86,22 @@ def _smaller_weights(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
         if weights.bytes_per_device < budget.weights.bytes_per_device:
             lighter = budget_of(budget.device, weights, budget.overhead, budget.share)
             found = fit(fp.model, fp.request, fp.engine, fp.parallelism, lighter)
-            yield f"Weights {name}", True, found
+            if found.verdict == "fits":
+                yield f"Weights {name}", True, found
+                return
 
 
 def _smaller_cache(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    """The mildest cache type this engine can run that suffices."""
     fp = asked.footprint
     bits = min(DTYPES[name].bits for name in fp.dtypes)
     for name in ("fp8", "q8_0", "q4_0"):
         if name in fp.engine.cache_dtypes and DTYPES[name].bits < bits:
             request = replace(fp.request, key_dtype=name, value_dtype=name)
             found = fit(fp.model, request, fp.engine, fp.parallelism, asked.budget)
-            yield f"Cache {name}", True, found
+            if found.verdict == "fits":
+                yield f"Cache {name}", True, found
+                return
 
 
 def _with(asked: Capacity, **lengths: int) -> Capacity:

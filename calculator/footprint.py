@@ -50,11 +50,7 @@ class Footprint:
     @property
     def fixed_bytes(self) -> int:
         """What does not grow with tokens at these lengths: states, full windows, encoder keys."""
-        return sum(
-            item.num_bytes
-            for item in self.items
-            if not self.grows(item.row)
-        )
+        return sum(item.num_bytes for item in self.items if not self.grows(item.row))
 
     def grows(self, row: Row) -> bool:
         """Whether one more token of some sequence can make this row larger."""
@@ -184,6 +180,8 @@ def footprint(
             "output, so say how many tokens that has.",
             field="encoder_seq_len",
         )
+    if parallelism.pipeline_parallel_size > 1:  # refused here, not when devices are asked for
+        stage_sizes(model.num_hidden_layers, parallelism.pipeline_parallel_size)
     hands = (request.lengths,)
     if parallelism.data_parallel_size > 1:
         hands = dealt(request.lengths, parallelism.data_parallel_size)

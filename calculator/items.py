@@ -9,7 +9,7 @@ from calculator.tensors import Growth
 
 
 class Row(NamedTuple):
-    """What does not depend on lengths: one tensor of all layers of a type, with its element type."""
+    """What does not depend on lengths: one tensor of all layers of a type, and its element type."""
 
     layer_type: str
     layers: int

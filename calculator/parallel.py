@@ -33,7 +33,7 @@ SINGLE = Parallelism()
 
 
 def replicas(heads: int, ranks: int, tensor: str) -> int:
-    """Copies of a tensor whose `heads` are dealt to `ranks`: 1 when they divide, else ranks ÷ heads.
+    """Copies of a tensor whose `heads` are dealt to `ranks`: 1 if they divide, else ranks ÷ heads.
 
     >>> replicas(8, 4, "key"), replicas(8, 16, "key"), replicas(1, 8, "latent")
     (1, 2, 8)
@@ -68,7 +68,9 @@ def stage_sizes(num_layers: int, stages: int) -> tuple[int, ...]:
     return tuple(even + (first <= i < first + left) for i in range(stages))
 
 
-def dealt(lengths: tuple[tuple[int, int], ...], hands: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+def dealt(
+    lengths: tuple[tuple[int, int], ...], hands: int
+) -> tuple[tuple[tuple[int, int], ...], ...]:
     """(tokens, count) pairs of sequences dealt one by one to data-parallel replicas.
 
     >>> dealt(((100, 3), (8, 2)), 2)

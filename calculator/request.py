@@ -11,7 +11,7 @@ from calculator.units import MAX_TOKENS, checked_int
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One `seq_len` × `batch_size`, or ragged `seq_lens`; tokens seen by the model, prompt included.
+    """One `seq_len` × `batch_size`, or ragged `seq_lens`: tokens seen, prompt included.
 
     `shared_prefix_len` tokens at the start are the same in all sequences and stored once. Element
     types are None until asked for: then model, checkpoint and engine decide.

@@ -1,4 +1,4 @@
-"""The vocabulary of a cache: a state tensor says how wide a slot is and how its slots grow with tokens.
+"""The vocabulary of a cache: how wide a tensor's slots are, and how they grow with tokens.
 
 Two words are kept apart everywhere: tokens *seen* by the model, slots *stored* in memory.
 """
@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from calculator.dtypes import Dtype
 
 
-# Named tuples, not dataclasses: so many dataclasses would cost a fifth of a whole `kvcalc estimate` to
-# define. Each carries its rule, since tuples of equal values are equal whatever they are called.
+# Named tuples, not dataclasses: to define so many dataclasses would cost a tenth of a whole
+# `kvcalc estimate`. Each carries its rule, since tuples of equal values are equal whatever they
+# are called.
 class EveryToken(NamedTuple):
     """One slot for every token seen."""
 

@@ -34,7 +34,9 @@ def place(found: Capacity) -> str:
     """The device or devices, as they stand in a sentence."""
     device, number = found.budget.device, found.footprint.parallelism.num_devices
     if device is None:
-        return "the memory given" if number == 1 else f"the memory given on each of {number} devices"
+        return (
+            "the memory given" if number == 1 else f"the memory given on each of {number} devices"
+        )
     name = device.name
     if number == 1:
         text = name if name.startswith("a ") else f"one {name}"

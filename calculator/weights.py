@@ -56,7 +56,9 @@ def _total(model: ModelSpec, name: str | None, given: int | None) -> tuple[int, 
             "so say how large its weights are.",
             field="weights_bytes",
         )
-    found = dtype(name or model.weights_dtype or model.dtype, field="weights_dtype", known=WEIGHT_DTYPES)
+    found = dtype(
+        name or model.weights_dtype or model.dtype, field="weights_dtype", known=WEIGHT_DTYPES
+    )
     count = model.num_parameters
     size = "½" if found.name == "int4" else f"{found.block_bytes}/{found.block_elements}"
     size = str(found.block_bytes) if found.block_elements == 1 else size

@@ -20,7 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     port = parse_count("port", arguments.port, at_most=65_535)
     if find_spec("streamlit") is None:
         raise SourceUnavailable(
-            'The page needs Streamlit, which is not installed: pip install "kv-cache-calculator[app]".'
+            "The page needs Streamlit, which is not installed; "
+            'pip install "kv-cache-calculator[app]" brings it.'
         )
     from subprocess import call
 

@@ -45,9 +45,7 @@ class FullAttention:
         check_heads(self)
 
     def tensors(self) -> tuple[StateTensor, ...]:
-        return key_and_value(
-            self.num_key_value_heads, self.head_dim, self.v_head_dim, EveryToken()
-        )
+        return key_and_value(self.num_key_value_heads, self.head_dim, self.v_head_dim, EveryToken())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Attention over groups of tokens compressed to one entry, beside a window of plain ones → its tensors."""
+"""Attention over compressed groups of tokens, beside a window of plain ones → its tensors."""
 
 from __future__ import annotations
 

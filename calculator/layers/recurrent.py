@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
 from calculator.dtypes import DTYPES
+from calculator.errors import InvalidInput
 from calculator.tensors import Constant, StateTensor
 from calculator.units import checked_int
 
@@ -17,7 +18,7 @@ FP32 = DTYPES["fp32"]
 
 
 def convolution(channels: int, kernel: int, name: str = "convolution") -> StateTensor:
-    """(batch, channels, kernel − 1): the inputs that the next step of a causal convolution needs."""
+    """(batch, channels, kernel − 1): the inputs that the next step of a convolution needs."""
     return StateTensor(name, channels, 1, Constant(kernel - 1), "model")
 
 
@@ -39,7 +40,7 @@ class _Positive:
 
 @dataclass(frozen=True, slots=True)
 class Mamba1(_Positive):
-    """Mamba-1: intermediate_size × state_size fp32, and a convolution over intermediate_size channels.
+    """Mamba-1: intermediate_size × state_size fp32; the convolution has intermediate_size channels.
 
     Source: Gu & Dao, Mamba, arXiv:2312.00752 §3; transformers `modeling_mamba.py`.
     """
@@ -87,7 +88,7 @@ class Mamba2(_Positive):
 
 @dataclass(frozen=True, slots=True)
 class GatedDeltaNet(_Positive):
-    """Gated DeltaNet: one key_dim × value_dim matrix a value head, fp32; convolution over q, k and v.
+    """Gated DeltaNet: a key_dim × value_dim matrix a value head, fp32; convolution over q, k, v.
 
     Source: Yang et al., arXiv:2412.06464; transformers `modeling_qwen3_next.py`.
     """
@@ -115,7 +116,7 @@ class GatedDeltaNet(_Positive):
 
 @dataclass(frozen=True, slots=True)
 class KimiDeltaAttention(_Positive):
-    """Kimi delta attention: a head_dim × head_dim matrix a head, fp32; one convolution each for q, k, v.
+    """Kimi delta attention: a head_dim × head_dim matrix a head, fp32; convolutions for q, k and v.
 
     Source: Kimi Linear, arXiv:2510.26692 §3; transformers `modeling_kimi_linear.py`.
     """
@@ -170,3 +171,37 @@ class ShortConvolution(_Positive):
 
     def tensors(self) -> tuple[StateTensor, ...]:
         return (convolution(self.hidden_size, self.conv_L_cache),)
+
+
+@dataclass(frozen=True, slots=True)
+class Wkv(_Positive):
+    """RWKV-6 and -7: a head_size × head_size matrix a head, fp32, and the last inputs of a layer.
+
+    `token_shift_count` is 2 where time mixing and channel mixing each mix in the token before, 1
+    where only the former does.
+    Source: Peng et al., Eagle and Finch, arXiv:2404.05892 §3; RWKV-7, arXiv:2503.14456 §4.
+    """
+
+    label: ClassVar[str] = "RWKV"
+    letter: ClassVar[str] = "R"
+
+    kind: Literal["wkv"]
+    hidden_size: int
+    head_size: int
+    token_shift_count: int = 2
+
+    def __post_init__(self) -> None:
+        _Positive.__post_init__(self)
+        if self.hidden_size % self.head_size:
+            raise InvalidInput(
+                f"hidden_size is {self.hidden_size:,}; expected a multiple of head_size, "
+                f"{self.head_size:,}.",
+                field="hidden_size",
+            )
+
+    def tensors(self) -> tuple[StateTensor, ...]:
+        shifts = Constant(self.token_shift_count)
+        return (
+            StateTensor("token shift", self.hidden_size, 1, shifts, "model"),
+            recurrent_state(self.hidden_size // self.head_size, self.head_size * self.head_size),
+        )

@@ -1,0 +1,61 @@
+"""The routes that are served beside the page."""
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from calculator.api import routes
+
+client = TestClient(Starlette(routes=routes))
+
+
+def get(path: str):
+    return client.get(f"/api/v1/{path}")
+
+
+def test_estimate_is_the_command_lines_json():
+    found = get("estimate?model=llama-3-8b&context=8k").json()
+    assert found["num_bytes"] == 1_073_741_824
+
+
+def test_a_device_brings_the_verdict():
+    found = get("estimate?model=llama-3-8b&context=8k&device=h100-sxm-80gb").json()
+    assert found["verdict"] == "fits"
+
+
+def test_a_permalinks_version_is_no_parameter_to_refuse():
+    assert get("estimate?model=llama-3-8b&v=1").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "field"),
+    [
+        ("", 400, "model"),
+        ("model=nope", 404, "model"),
+        ("model=../../etc/passwd", 404, "model"),
+        ("model=calculator/cli", 404, "model"),
+        ("model=pyproject.toml", 404, "model"),
+        ("model=llama-3-8b&context=-5", 400, "context"),
+        ("model=llama-3-8b&context=1&context=2", 400, "context"),
+        ("model=llama-3-8b&colour=red", 400, "colour"),
+        ("model=llama-3-8b&" + "x" * 9000, 400, "query"),
+    ],
+)
+def test_errors_are_json_with_the_field(query, status, field):
+    found = get(f"estimate?{query}")
+    assert found.status_code == status
+    assert found.json()["error"]["field"] == field
+    assert found.json()["error"]["message"]
+
+
+def test_presets_devices_and_health():
+    assert get("presets").json()["presets"]
+    assert len(get("devices").json()["devices"]) >= 50
+    assert client.get("/healthz").text == "ok"
+
+
+def test_other_origins_may_read():
+    assert get("presets").headers["access-control-allow-origin"] == "*"

@@ -1,0 +1,140 @@
+"""Does it fit, how long, how many: ranges and the term that decides."""
+
+import pytest
+
+import calculator as kv
+from calculator.capacity import largest
+from calculator.fixes import fixes
+from calculator.units import GIB
+from calculator.verdict import verdict_sentence
+
+GEMMA = "gemma-3-27b"
+
+
+def fit(seq_len=131_072, batch_size=1, model=GEMMA, device="h100-sxm-80gb", **more):
+    more.setdefault("overhead", (1_610_612_736, 6_442_450_944))  # 1.5 to 6 GiB
+    request = kv.Request(seq_len, batch_size)
+    return kv.capacity(kv.load_model(model), device=device, request=request, **more)
+
+
+def test_available_is_usable_times_share_less_weights_less_other_needs():
+    found = fit()
+    usable = kv.load_device("h100-sxm-80gb").usable_bytes
+    left = usable * 92 // 100 - 27_432_406_640 * 2
+    assert found.budget.available == (left - 6 * GIB, left - 3 * GIB // 2)
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "verdict"), [(1, "fits"), (6, "marginal"), (16, "does-not-fit")]
+)
+def test_verdicts(batch_size, verdict):
+    found = fit(32_768, batch_size)
+    assert found.verdict == verdict
+    assert (found.spare.low >= 0, found.spare.high >= 0) == {
+        "fits": (True, True),
+        "marginal": (False, True),
+        "does-not-fit": (False, False),
+    }[verdict]
+
+
+def test_limits_are_the_largest_that_fit():
+    found = fit(32_768, 6)
+    available = found.budget.available
+    for tokens, limit in zip(found.max_seq_len, available, strict=True):
+        assert fit(tokens, 6).cache_bytes_per_device <= limit
+        assert fit(tokens + 1, 6).cache_bytes_per_device > limit
+    for sequences, limit in zip(found.max_batch_size, available, strict=True):
+        assert fit(32_768, sequences).cache_bytes_per_device <= limit
+        assert fit(32_768, sequences + 1).cache_bytes_per_device > limit
+
+
+def test_the_deciding_term_is_named():
+    assert fit().decided_by[0] == "weights"
+    assert fit(131_072, 100, model="llama-3.1-8b").decided_by[0] == "cache"
+
+
+def test_a_given_cache_size_makes_low_and_high_equal():
+    model = kv.load_model("llama-3-8b")
+    found = kv.capacity(model, kv_bytes_per_device=40_000_000_000, request=kv.Request(8_192))
+    assert found.max_batch_size == (37, 37)  # 40e9 ÷ 1,073,741,824 = 37.25
+    assert found.max_seq_len == (305_175, 305_175)  # 40e9 ÷ 131,072
+
+
+def test_several_devices_are_one_tensor_parallel_group():
+    found = fit(num_devices=2)
+    assert found.footprint.parallelism == kv.Parallelism(tensor_parallel_size=2)
+    assert found.cache_bytes_per_device * 2 == fit().cache_bytes_per_device
+
+
+def test_devices_that_contradict_the_parallel_sizes_are_refused():
+    with pytest.raises(kv.InvalidInput, match="num_devices is 3"):
+        fit(num_devices=3, parallelism=kv.Parallelism(2))
+
+
+def test_every_fix_is_certain_and_the_largest_gain_comes_first():
+    found = fixes(fit(32_768, 6))
+    assert [fix.change for fix in found][0] == "2 × H100 80 GB, tensor parallel 2"
+    assert all(fix.spare.low >= 0 for fix in found)
+    assert [f.spare.low for f in found] == sorted((f.spare.low for f in found), reverse=True)
+    assert {f.changes_outputs for f in found if f.change.startswith(("Cache", "Weights"))} == {True}
+
+
+def test_no_fix_for_what_fits():
+    assert fixes(fit()) == ()
+
+
+def test_nothing_grows_in_a_window_so_there_is_no_longest_context():
+    assert fit(32_768, model="mistral-7b-v0.1").max_seq_len == (None, None)
+
+
+def test_weights_that_do_not_fit_leave_nothing():
+    found = fit(model="llama-3.1-405b")
+    assert (found.verdict, found.max_seq_len.high) == ("does-not-fit", 0)
+
+
+def test_a_model_without_parameters_asks_for_its_weights():
+    from dataclasses import replace
+
+    model = replace(kv.load_model("llama-3-8b"), num_parameters=None)
+    with pytest.raises(kv.InvalidInput, match="weights_bytes is missing"):
+        kv.capacity(model, device="h100", request=kv.Request(1))
+    found = kv.capacity(model, device="h100", request=kv.Request(1), weights_bytes=16 * GIB)
+    assert found.verdict == "fits"
+
+
+def test_checkpoint_bytes_beat_parameters_times_type():
+    from dataclasses import replace
+
+    model = replace(kv.load_model("llama-3-8b"), weights_bytes=5 * GIB)
+    found = kv.capacity(model, device="h100", request=kv.Request(1))
+    assert found.budget.weights.num_bytes == 5 * GIB
+    assert "published checkpoint" in found.budget.basis[0]
+
+
+def test_a_nominal_memory_is_marked_in_the_sentence():
+    text = verdict_sentence(fit(8_192, device="mi350x-288gb"))
+    assert "memory from the vendor's name, not the driver" in text
+
+
+def test_typical_context_is_answered_too():
+    model = kv.load_model("llama-3-8b")
+    found = kv.capacity(
+        model, kv_bytes_per_device=40_000_000_000, request=kv.Request(8_192), typical_context=800
+    )
+    assert found.typical == (800, (381, 381))  # 40e9 ÷ (800 × 131,072)
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.01, float("nan"), "x"])
+def test_impossible_shares_are_refused(share):
+    with pytest.raises(kv.InvalidInput, match="share is"):
+        fit(share=share)
+
+
+def test_an_overhead_the_wrong_way_round_is_refused():
+    with pytest.raises(kv.InvalidInput, match="put the smaller first"):
+        fit(overhead=(2, 1))
+
+
+@pytest.mark.parametrize(("limit", "found"), [(0, 0), (1, 1), (6, 6), (99, 99), (100, None)])
+def test_largest(limit, found):
+    assert largest(lambda n: n <= limit, 100) == found

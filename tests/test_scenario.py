@@ -1,0 +1,91 @@
+"""Option texts → scenario → link and command, and back."""
+
+from urllib.parse import parse_qsl
+
+import pytest
+
+import calculator as kv
+from calculator.scenario import parse_range, scenario
+
+OPTIONS = {
+    "model": "llama-3.1-8b",
+    "context": "32k",
+    "sequences": "6",
+    "kv_dtype": "fp8",
+    "device": "h100-sxm-80gb",
+    "devices": "2",
+    "weights_dtype": "fp8",
+    "overhead": "1GiB..6GiB",
+    "share": "0.9",
+}
+
+
+def test_a_link_reproduces_the_scenario():
+    first = scenario(OPTIONS)
+    query = dict(parse_qsl(first.query()))
+    assert query.pop("v") == "1"
+    assert scenario(query) == first
+
+
+def test_the_command_says_the_same():
+    import shlex
+
+    from calculator.cli import main
+
+    words = shlex.split(scenario(OPTIONS).command("capacity"))
+    assert words[:3] == ["kvcalc", "capacity", "llama-3.1-8b"]
+    assert main(words[1:]) == 0
+
+
+def test_devices_without_parallel_sizes_are_one_tensor_parallel_group():
+    assert scenario(OPTIONS).parallelism.tensor_parallel_size == 2
+
+
+def test_a_default_context_is_said():
+    found = scenario({"model": "llama-3.1-8b"})
+    assert found.request.longest == 8_192
+    assert "8,192 tokens, since none was given" in found.notes[0]
+
+
+def test_max_is_the_models_maximum():
+    assert scenario({"model": "llama-3.1-8b", "context": "max"}).request.longest == 131_072
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"model": None}, "model is missing"),
+        ({"context": "-5"}, "context is '-5'"),
+        ({"context": "1e30"}, "context is '1e30'"),
+        ({"context": "9" * 35}, "context is"),
+        ({"sequences": "0"}, "sequences is 0"),
+        ({"sequences": "½"}, "sequences is"),
+        ({"sequences": "٣"}, "sequences is"),
+        ({"kv_dtype": "q9"}, "key_dtype is 'q9'"),
+        ({"k_dtype": "fp8"}, "beside"),
+        ({"engine": "nope"}, "engine is 'nope'"),
+        ({"set": ["nope=1"]}, "'nope' is no option"),
+        ({"set": ["nope"]}, "expected FLAG=VALUE"),
+        ({"device": "h1000"}, "device is 'h1000'"),
+        ({"device_memory": "80GB"}, "choose one"),
+        ({"devices": "-2"}, "devices is '-2'"),
+        ({"devices": "3"}, "tensor_parallel_size is 3"),
+        ({"weights_dtype": "q77"}, "weights_dtype is 'q77'"),
+        ({"overhead": "6GiB..1GiB"}, "put the smaller first"),
+        ({"overhead": "1GiB.."}, "LOW..HIGH"),
+        ({"share": "nan"}, "share is 'nan'"),
+        ({"share": "92"}, "share is '92'"),
+        ({"colour": "red"}, "'colour' is no option"),
+    ],
+)
+def test_a_bad_option_is_named_with_its_value(changed, named):
+    with pytest.raises(kv.CalculatorError, match=named):
+        scenario({**OPTIONS, **changed}).capacity()
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [("1GiB..6GiB", (2**30, 6 * 2**30)), ("2e9", (2 * 10**9,) * 2), ("0..1kB", (0, 1000))],
+)
+def test_ranges(text, sizes):
+    assert parse_range("overhead", text) == sizes
