@@ -39,5 +39,5 @@ class Ideal(Engine):
 
 _RECURRENT = {
     "mamba1", "mamba2", "gated_delta_net", "kimi_delta_attention", "lightning_attention",
-    "short_convolution",
+    "short_convolution", "wkv",
 }  # fmt: skip

@@ -23,6 +23,7 @@ KINDS = {
     "kimi_delta_attention": "calculator.layers.recurrent:KimiDeltaAttention",
     "lightning_attention": "calculator.layers.recurrent:LightningAttention",
     "short_convolution": "calculator.layers.recurrent:ShortConvolution",
+    "wkv": "calculator.layers.recurrent:Wkv",
 }
 
 
@@ -71,4 +72,3 @@ def layer_cache(**fields: Any) -> LayerCache:
         )
     cache: LayerCache = cls(**fields)
     return cache
-
