@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from calculator.cli.options import add_estimate_options, option_texts
 from calculator.cli.text import bullets, print_json, table
 from calculator.footprint import Footprint
 from calculator.scenario import scenario
+from calculator.units import format_gib
+
+if TYPE_CHECKING:
+    from calculator.explain import FormulaRow
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,18 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
 def report(found: Footprint, notes: tuple[str, ...]) -> str:
     """The answer, a line a layer type that multiplies to it, and what was assumed."""
     from calculator.explain import answer, explain
-    from calculator.units import format_gib
 
     steps = explain(found)
     head = ["layer kind", "layers", "×", "tensors", "×", "slots", "×", "heads", "×", "width", "×",
             "B a value", "×", "sequences", "=", "bytes", "GiB"]  # fmt: skip
     rows = [
-        [
-            row.label + (f" × {row.copies} copies" if row.copies > 1 else ""),
-            row.layers, "×", f"{len(row.tensors)} {', '.join(row.tensors)}", "×", row.slots_text, "×",
-            row.heads, "×", row.width, "×", row.value_bytes, "×", row.sequences, "=", row.num_bytes,
-            format_gib(row.num_bytes).removesuffix(" GiB"),
-        ]
+        [_kind(row), row.layers, "×", _tensors(row), "×", row.slots_text, "×", row.heads, "×",
+         row.width, "×", row.value_bytes, "×", row.sequences, "=", row.num_bytes,
+         format_gib(row.num_bytes).removesuffix(" GiB")]
         for row in steps.rows
     ]  # fmt: skip
     parts = [answer(found), "", table(head, rows), "", steps.marginal]
@@ -46,10 +47,21 @@ def report(found: Footprint, notes: tuple[str, ...]) -> str:
         parts.append(
             f"Fixed, whatever comes: {found.fixed_bytes:,} B ({format_gib(found.fixed_bytes)})."
         )
-    devices = found.bytes_per_device
-    if len(devices) > 1:
-        parts.append(
-            f"On {len(devices)} devices: {min(devices):,} to {max(devices):,} B each "
-            f"({format_gib(max(devices))} on the fullest)."
-        )
+    if len(found.bytes_per_device) > 1:
+        parts.append(_devices(found.bytes_per_device))
     return "\n".join([*parts, "", "Assumed:", bullets([*notes, *found.assumptions])])
+
+
+def _kind(row: FormulaRow) -> str:
+    return row.label + (f" × {row.copies} copies" if row.copies > 1 else "")
+
+
+def _tensors(row: FormulaRow) -> str:
+    return f"{len(row.tensors)} {', '.join(row.tensors)}"
+
+
+def _devices(sizes: tuple[int, ...]) -> str:
+    least, most = min(sizes), max(sizes)
+    if least == most:
+        return f"On each of {len(sizes)} devices: {most:,} B ({format_gib(most)})."
+    return f"On {len(sizes)} devices: {least:,} to {most:,} B each ({format_gib(most)} on the fullest)."
