@@ -62,8 +62,11 @@ def _total(model: ModelSpec, name: str | None, given: int | None) -> tuple[int, 
     count = model.num_parameters
     size = "½" if found.name == "int4" else f"{found.block_bytes}/{found.block_elements}"
     size = str(found.block_bytes) if found.block_elements == 1 else size
+    wider = ""
+    if found.bits < 16:
+        wider = "; at least, since embeddings, norms and scales are usually kept wider"
     return (
         found.row_bytes(count),
         found.name,
-        f"Weights: {count:,} parameters × {size} B ({found.name}), every one in this type.",
+        f"Weights: {count:,} parameters × {size} B ({found.name}), every one in this type{wider}.",
     )

@@ -43,18 +43,30 @@ NAMES = {
     "facebook/opt-350m": "OPT-350M",
 }
 FOLDERS = {
-    "meta-llama": "meta", "facebook": "meta", "openai-community": "openai", "deepseek-ai": "deepseek",
+    "meta-llama": "meta", "facebook": "meta", "openai-community": "openai",
+    "deepseek-ai": "deepseek",
     "mistralai": "mistral", "Qwen": "qwen", "zai-org": "zai", "THUDM": "zai",
     "moonshotai": "moonshot", "MiniMaxAI": "minimax", "HuggingFaceTB": "huggingface",
     "state-spaces": "state-spaces", "ibm-granite": "ibm", "CohereLabs": "cohere",
     "XiaomiMiMo": "xiaomi", "LGAI-EXAONE": "lg", "ByteDance-Seed": "bytedance",
     "baichuan-inc": "baichuan", "stepfun-ai": "stepfun", "LiquidAI": "liquid",
 }  # fmt: skip
-# Rebuilt files that leave out a key which the published one has as null (full attention throughout).
+# Rebuilt files that leave out a key which the published one has as null: full attention.
 NULL_WINDOW = {
     "mistralai/Mistral-Large-Instruct-2407", "mistralai/Mistral-Nemo-Instruct-2407",
     "mistralai/Mistral-Small-24B-Instruct-2501", "mistralai/Ministral-8B-Instruct-2410",
 }  # fmt: skip
+
+
+# Bytes of checkpoints that keep some weights in one type and some in another, experts in MXFP4
+# (24 or 36 layers × 32 or 128 experts × 3 × 2880² weights) and the rest in bf16; the model card
+# prints them as 12.8 and 60.8 GiB.
+WEIGHTS_BYTES = {
+    "openai/gpt-oss-20b": 24 * 32 * 3 * 2880**2 * 17 // 32
+    + (20_914_757_184 - 24 * 32 * 3 * 2880**2) * 2,
+    "openai/gpt-oss-120b": 36 * 128 * 3 * 2880**2 * 17 // 32
+    + (116_829_156_672 - 36 * 128 * 3 * 2880**2) * 2,
+}
 
 
 class Row(NamedTuple):
@@ -97,6 +109,7 @@ def with_facts(model: ModelSpec, row: Row) -> ModelSpec:
         max_position_embeddings=row.max_position_embeddings or model.max_position_embeddings,
         num_parameters=row.num_parameters,
         num_active_parameters=row.num_active_parameters,
+        weights_bytes=WEIGHTS_BYTES.get(row.hub_id),
     )
 
 
@@ -132,8 +145,7 @@ def row_of(line: list[str], column: dict[str, int]) -> Row:
         int(line[column["max pos"]]) if line[column["max pos"]].isdecimal() else None,
         parameters(total) if known or "active recalled" in active else None,
         parameters(active) if known else None,
-        int(re.match(r"\d*", verified)[0] or 0) >= 2
-        and not re.search("RECALLED|needs? a second check", notes),
+        (verified[:1] or "0") >= "2" and not re.search("RECALLED|needs? a second check", notes),
     )
 
 
