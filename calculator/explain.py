@@ -172,7 +172,9 @@ def _formula_row(footprint: Footprint, items: list[Item]) -> FormulaRow:
     slots = items[0].slots // sequences
     cls = kind_class(row.kind)
     d, whole = row.dtype, row.width % row.dtype.block_elements == 0
-    value_bytes = f"{d.block_bytes}/{d.block_elements}" if d.block_elements > 1 else str(d.block_bytes)
+    value_bytes = (
+        f"{d.block_bytes}/{d.block_elements}" if d.block_elements > 1 else str(d.block_bytes)
+    )
     return FormulaRow(
         layer_type=row.layer_type,
         label=cls.label,

@@ -106,7 +106,12 @@ def _smaller_cache(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
 
 def _with(asked: Capacity, **lengths: int) -> Capacity:
     fp = asked.footprint
-    now = {"seq_len": fp.request.longest, "batch_size": fp.request.num_sequences, **lengths}
-    prefix = min(fp.request.shared_prefix_len, now["seq_len"])
-    request = replace(fp.request, seq_lens=None, shared_prefix_len=prefix, **now)
+    seq_len = lengths.get("seq_len", fp.request.longest)
+    request = replace(
+        fp.request,
+        seq_len=seq_len,
+        batch_size=lengths.get("batch_size", fp.request.num_sequences),
+        seq_lens=None,
+        shared_prefix_len=min(fp.request.shared_prefix_len, seq_len),
+    )
     return fit(fp.model, request, fp.engine, fp.parallelism, asked.budget)

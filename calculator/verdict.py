@@ -45,8 +45,11 @@ def place(found: Capacity) -> str:
     return f"{text} ({device.memory_note})" if device.memory_note else text
 
 
-def limits_text(found: Capacity) -> str:
-    """How many sequences at this context, how many tokens at this many, and what decides."""
+def limits_text(found: Capacity, strong: str = "{}") -> str:
+    """How many sequences at this context, how many tokens at this many, and what decides.
+
+    `strong` is a template around the figures.
+    """
     request, model = found.footprint.request, found.footprint.model
     parts = []
     if found.verdict == "marginal" and found.budget.device is not None:
@@ -54,31 +57,35 @@ def limits_text(found: Capacity) -> str:
         weights = found.budget.weights.bytes_per_device if found.budget.weights else 0
         low, high = found.budget.overhead
         parts.append(
-            f"Fits if other needs stay under {gib(room - weights)} GiB "
+            f"Fits if other needs stay under {strong.format(f'{gib(room - weights)} GiB')} "
             f"(estimate: {gib(low)}–{gib(high)})."
         )
-    parts.append(f"At this context: {counts(found.max_batch_size, 'sequence')}.")
+    sequences = strong.format(counts(found.max_batch_size, "sequence"))
+    parts.append(f"At this context: {sequences}.")
     maximum = model.max_position_embeddings
     note = f" (model maximum {maximum:,})" if maximum else ""
     number = request.num_sequences
     parts.append(
         f"At {number:,} sequence{'s' if number != 1 else ''}: "
-        f"{counts(found.max_seq_len, 'token')}{note}."
+        f"{strong.format(counts(found.max_seq_len, 'token'))}{note}."
     )
     if found.typical:
-        context, sequences = found.typical
-        parts.append(f"Of {context:,} tokens each: {counts(sequences, 'sequence')}.")
-    parts.append(decided_text(found))
+        context, number_of = found.typical
+        figure = strong.format(counts(number_of, "sequence"))
+        parts.append(f"Of {context:,} tokens each: {figure}.")
+    parts.append(decided_text(found, strong))
     return " ".join(part for part in parts if part)
 
 
-def decided_text(found: Capacity) -> str:
+def decided_text(found: Capacity, strong: str = "{}") -> str:
     """The largest term as a share of what the engine may use."""
     name, size = found.decided_by
     limit = found.budget.limit_bytes
     if found.budget.device is None:
         return ""
-    return f"Decided by the {name}, {size * 100 // limit} % of what the engine may use."
+    return (
+        f"Decided by the {strong.format(name)}, {size * 100 // limit} % of what the engine may use."
+    )
 
 
 def counts(found: CountRange, noun: str) -> str:

@@ -73,7 +73,7 @@ def test_devices_that_contradict_the_parallel_sizes_are_refused():
 
 def test_every_fix_is_certain_and_the_largest_gain_comes_first():
     found = fixes(fit(32_768, 6))
-    assert [fix.change for fix in found][0] == "2 × H100 80 GB, tensor parallel 2"
+    assert next(fix.change for fix in found) == "2 × H100 80 GB, tensor parallel 2"
     assert all(fix.spare.low >= 0 for fix in found)
     assert [f.spare.low for f in found] == sorted((f.spare.low for f in found), reverse=True)
     assert {f.changes_outputs for f in found if f.change.startswith(("Cache", "Weights"))} == {True}

@@ -1,4 +1,4 @@
-"""What each kind of layer keeps under the ideal engine, at numbers small enough to check by hand."""
+"""What each kind of layer keeps under the ideal engine, checked by hand at small numbers."""
 
 import pytest
 

@@ -14,11 +14,11 @@ def size(model: str, seq_len: int) -> int:
 def test_1_hidden_size_instead_of_cached_heads():
     wrong = 2 * 32 * 8_192 * 4_096 * 2
     assert wrong == 4 * size("llama-3-8b", 8_192)
-    assert 2 * 80 * 8_192 * 8_192 * 2 == 8 * size("llama-3-70b", 8_192)
+    assert 8 * size("llama-3-70b", 8_192) == 2 * 80 * 8_192 * 8_192 * 2
 
 
 def test_2_head_dim_from_hidden_size_although_the_config_says_otherwise():
-    assert 2 * 36 * 8 * (2_560 // 32) * 2 * 8 == 5 * size("qwen3-4b", 1)  # 0.625 of the truth
+    assert 5 * size("qwen3-4b", 1) == 2 * 36 * 8 * (2_560 // 32) * 2 * 8  # 0.625 of the truth
     by_type = {g.layer_type: g.caches[0] for g in kv.load_model("gpt-oss-20b").layer_groups}
     assert {cache.head_dim for cache in by_type.values()} == {64}  # not 2880 ÷ 64 = 45
 
@@ -34,7 +34,7 @@ def test_5_latent_attention_counted_as_heads_doubled_or_one_layer():
     assert right == 61 * (512 + 64) * 2
     assert round(2 * 61 * 128 * 128 * 2 * 1.25 / right) == 71  # keys of 192, values of 128
     assert round(2 * 61 * 512 * 2 / right, 2) == 1.78
-    assert (512 + 64) * 2 * 61 == right
+    assert right == (512 + 64) * 2 * 61
 
 
 def test_6_cache_from_parameters_or_from_the_type_of_the_weights():

@@ -44,6 +44,16 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # a reader such as `head` has gone away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except Exception as error:
+        if os.environ.get("KVCALC_TRACEBACK"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        print(
+            f"error: a fault of kvcalc, not of your input: {_one_line(what)} "
+            "(KVCALC_TRACEBACK=1 shows where)",
+            file=sys.stderr,
+        )
+        return BAD_INPUT
 
 
 def _run(words: list[str]) -> int:

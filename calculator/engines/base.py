@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, assert_never
 
-from calculator.dtypes import DTYPES, CACHE_DTYPES, Dtype
+from calculator.dtypes import CACHE_DTYPES, DTYPES, Dtype
 from calculator.items import Item, Row
 from calculator.layers import LayerCache
 from calculator.model import ModelSpec

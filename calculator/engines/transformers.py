@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from calculator.dtypes import DTYPES, Dtype
@@ -188,7 +188,7 @@ def _kept(tensor: StateTensor, own: Dtype | Follows | None) -> StateTensor:
             growth = LastTokens(window - 1) if window > 1 else EveryToken()
         case Constant(columns) if tensor.name.endswith("convolution"):
             growth = Constant(columns + 1)
-    return replace(tensor, growth=growth, dtype=own or tensor.dtype)
+    return tensor._replace(growth=growth, dtype=own or tensor.dtype)
 
 
 def _expanded(cache: LatentAttention) -> tuple[StateTensor, ...]:
@@ -218,7 +218,7 @@ def _compressed(cache: CompressedAttention) -> tuple[StateTensor, ...]:
     window, *_ = found = cache.tensors()
     n = cache.compress_ratio
     if n is None:
-        return (window, replace(window, name="window value", dtype="value"))
+        return (window, window._replace(name="window value", dtype="value"))
     if cache.index_head_dim is None:
         return (*found, *_buffers("", cache.head_dim, OpenGroup(n)))
     widths = (("", cache.head_dim), ("index ", cache.index_head_dim))
