@@ -153,22 +153,39 @@ def _existing_path(text: str) -> str | None:
 
 
 def _model_from_path(path: str) -> ModelSpec:
+    if os.path.isdir(path):
+        path = _config_in(path)
+    if not os.path.isfile(path):
+        raise SourceUnavailable(f"{path} is not a regular file.", field="model")
+    if is_gguf(path):
+        from calculator.importers.gguf import model_from_gguf
+
+        return model_from_gguf(path)
     from calculator.importers.hf_config import model_from_config
     from calculator.importers.schema import read_json
 
-    if os.path.isdir(path):
-        folder, path = path, os.path.join(path, "config.json")
-        if not os.path.isfile(path):
-            raise SourceUnavailable(f"{folder} holds no config.json.", field="model")
-    if path.endswith(".gguf"):
-        raise UnsupportedModel(
-            f"{os.path.basename(path)} is a GGUF file, which this version does not read; "
-            "give the model's config.json or a preset.",
-            field="model",
-        )
-    if not os.path.isfile(path):
-        raise SourceUnavailable(f"{path} is not a regular file.", field="model")
     return model_from_config(read_json(path), source=path)
+
+
+def _config_in(folder: str) -> str:
+    """The config.json of a folder; one with GGUF files alone is told to name one of them."""
+    path = os.path.join(folder, "config.json")
+    if os.path.isfile(path):
+        return path
+    found = sorted(name for name in os.listdir(folder) if name.endswith(".gguf"))
+    some = f"; give one of its GGUF files, such as {found[0]}" if found else ""
+    raise SourceUnavailable(f"{folder} holds no config.json{some}.", field="model")
+
+
+def is_gguf(path: str) -> bool:
+    """Whether a file is a GGUF file, by its name or by its first four bytes."""
+    if path.endswith(".gguf"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"GGUF"
+    except OSError:
+        return False
 
 
 def _nearest(text: str) -> str:

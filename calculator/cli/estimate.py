@@ -64,4 +64,5 @@ def _devices(sizes: tuple[int, ...]) -> str:
     least, most = min(sizes), max(sizes)
     if least == most:
         return f"On each of {len(sizes)} devices: {most:,} B ({format_gib(most)})."
-    return f"On {len(sizes)} devices: {least:,} to {most:,} B each ({format_gib(most)} on the fullest)."
+    fullest = format_gib(most)
+    return f"On {len(sizes)} devices: {least:,} to {most:,} B each ({fullest} on the fullest)."

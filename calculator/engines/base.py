@@ -36,7 +36,7 @@ class CacheDtypes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Base of the closed union of engines; a subclass overrides what its engine does differently."""
+    """Base of the closed union of engines; a subclass overrides what its engine does otherwise."""
 
     engine: ClassVar[str]
     cache_dtypes: ClassVar[tuple[str, ...]] = CACHE_DTYPES
@@ -90,7 +90,7 @@ class Engine:
         parallelism: Parallelism,
         hands: tuple[tuple[tuple[int, int], ...], ...],
     ) -> tuple[Item, ...]:
-        """Items of all devices together; `hands` are the sequences of each data-parallel replica."""
+        """Items of all devices together; `hands` are the sequences of each data replica."""
         key, value, _ = self.dtypes(model, request)
         rows = plan(self, model, key, value, parallelism.tensor_parallel_size)
         stored: dict[Growth, int] = {}
