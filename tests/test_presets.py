@@ -74,6 +74,8 @@ def test_aliases_lead_to_presets():
     assert not set(aliases()) & set(preset_paths())
 
 
-@pytest.mark.parametrize(("name", "parameters"), [("llama-3-70b", 70_553_706_496), ("gemma-3-27b", 27_432_406_640)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("llama-3-70b", 70_553_706_496), ("gemma-3-27b", 27_432_406_640)]
+)
 def test_parameters_are_what_the_checkpoint_holds(name, parameters):
     assert load_model(name).num_parameters == parameters

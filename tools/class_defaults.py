@@ -1,7 +1,7 @@
-"""The installed transformers' configuration classes → the defaults that published files leave out.
+"""The installed transformers' configuration classes → defaults that published files leave out.
 
-A published config.json omits what equals its class's default: Gemma-3-4B names no head counts. Those
-defaults belong to the model type, so they are kept beside the importer. Run after a new release:
+A published config.json omits what equals its class's default: Gemma-3-4B names no head counts.
+Those defaults belong to the model type, so they are kept beside the importer. After a new release:
 
     python tools/class_defaults.py
 """
@@ -16,7 +16,8 @@ from typing import Any
 
 OUTPUT = Path(__file__).parents[1] / "calculator/importers/hf_config/class_defaults.json"
 KEYS = """
-hidden_size n_embd d_model dim emb_dim num_attention_heads n_head n_heads num_heads decoder_attention_heads
+hidden_size n_embd d_model dim emb_dim num_attention_heads n_head n_heads num_heads
+decoder_attention_heads
 num_decoder_attention_heads attention_heads num_key_value_heads num_kv_heads head_dim d_kv dim_head
 d_head kv_channels v_head_dim
 multi_query new_decoder_architecture attn_config is_decoder add_cross_attention
@@ -38,7 +39,7 @@ linear_conv_kernel_dim linear_head_dim linear_num_heads layer_group_size short_c
 attention_head_dim cross_attention_layers number_of_conv_states ple_conv_kernel_size
 prefix_dense_sliding_window_pattern num_layers_per_stack embedding_dim num_blocks
 attn_layers local_attn_chunk_length num_mem_blocks hybrid_layer_ids
-""".split()
+""".split()  # noqa: SIM905
 
 
 def main() -> None:
@@ -87,10 +88,11 @@ def class_defaults(config_class: type) -> dict[str, Any]:
 
 
 def default_of(field: Any) -> Any:
-    if field is None or field.default is dataclasses.MISSING:
-        factory = getattr(field, "default_factory", dataclasses.MISSING)
-        return factory() if factory is not dataclasses.MISSING else None
-    return field.default
+    if field is None:
+        return None
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    return None if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def is_plain(value: Any) -> bool:

@@ -145,7 +145,7 @@ def row_of(line: list[str], column: dict[str, int]) -> Row:
         int(line[column["max pos"]]) if line[column["max pos"]].isdecimal() else None,
         parameters(total) if known or "active recalled" in active else None,
         parameters(active) if known else None,
-        (verified[:1] or "0") >= "2" and not re.search("RECALLED|needs? a second check", notes),
+        int(verified.split()[0]) >= 2 and not re.search("RECALLED|needs? a second check", notes),
     )
 
 

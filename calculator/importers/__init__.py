@@ -1,1 +1,1 @@
-"""Model descriptions of others → ModelSpec: Hugging Face configurations, and presets written from them."""
+"""Descriptions of models that others wrote → ModelSpec, and ModelSpec → preset."""

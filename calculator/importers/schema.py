@@ -35,7 +35,7 @@ def parse_json(text: str | bytes, *, name: str = "The configuration") -> dict[st
 
     Refused: more than 2 MiB, other encodings than UTF-8, nesting deeper than 64, a key twice,
     integers of more than 30 digits, anything but an object at the top. NaN and Infinity are let
-    through as Python writes them, because Nemotron-H publishes `"time_step_limit": [0.0, Infinity]`;
+    through as Python writes them, because Nemotron-H publishes "time_step_limit": [0.0, Infinity];
     no figure may be one.
 
     >>> parse_json('{"num_hidden_layers": 2}')

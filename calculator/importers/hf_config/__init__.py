@@ -86,7 +86,7 @@ def _caches(layers: Layers) -> tuple[tuple[str, tuple[LayerCache, ...]], ...]:
 
 
 def _refuse_unread(r: Reader, text: TextModel) -> None:
-    unread = touching_keys(r) + touching_names(text.outer, (text.key,))
+    unread = touching_keys(r) + touching_names(text.around())
     if unread:
         raise UnsupportedModel(
             f"{_listed(unread)} could change the size of the cache, and the rule for model type "
@@ -104,7 +104,7 @@ def _refuse_unknown(r: Reader, text: TextModel) -> None:
 
     read = tuple((k, r.config[k]) for k in PLAIN_KEYS if k in r.config)
     r.waive(*PLAIN_KEYS)
-    unknown = touching_keys(r) + touching_names(text.outer, (text.key,))
+    unknown = touching_keys(r) + touching_names(text.around())
     r.waived.clear()
     if unknown:
         raise UnsupportedModel(
@@ -138,5 +138,5 @@ def _max_position_embeddings(r: Reader) -> int | None:
     )  # fmt: skip
     for name in names:
         if r.config.get(name) is not None:
-            return r.count(name, at_most=MAX_TOKENS)
+            return r.named("max_position_embeddings", name, MAX_TOKENS)
     return None

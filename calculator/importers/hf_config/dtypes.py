@@ -47,7 +47,10 @@ def cache_dtype(quantization: Mapping[str, Any]) -> str | None:
     if isinstance(scheme, Mapping):
         bits, kind = scheme.get("num_bits"), scheme.get("type")
         named = {(8, "float"): "fp8", (8, "int"): "int8", (4, "float"): "nvfp4"}
-        return named.get((bits, kind)) or _refused("kv_cache_scheme", scheme)
+        for known, name in named.items():
+            if known == (bits, kind):
+                return name
+        return _refused("kv_cache_scheme", scheme)
     found = scheme or algo
     if found is None:
         return None

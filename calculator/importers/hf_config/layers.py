@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from calculator.errors import InvalidInput
 from calculator.importers.hf_config.reader import Reader
 from calculator.layers import LayerCache
 from calculator.layers.attention import ChunkedAttention, FullAttention, SlidingAttention
 
-FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
+FULL: Final = "full_attention"
+SLIDING: Final = "sliding_attention"
+CHUNKED: Final = "chunked_attention"
+CROSS: Final = "cross_attention"
 LINEAR, CONV, SHARED, NOTHING = "linear_attention", "conv", "shared", "mlp"
 
 # transformers/configuration_utils.py, `_LEGACY_LAYER_TYPE_REMAP`
@@ -20,6 +23,9 @@ _OLD_NAMES = {
     "deepseek_sparse_attention": "indexed_attention",
     "qwen_sparse_attention": "indexed_attention",
 }
+
+
+Makers: TypeAlias = Mapping[str, Callable[[], tuple[LayerCache, ...]]]
 
 
 class Layers(NamedTuple):
@@ -53,9 +59,7 @@ def every_layer(layer_type: str, num_layers: int, *caches: LayerCache) -> Layers
     return Layers((layer_type,) * num_layers, {layer_type: caches})
 
 
-def by_type(
-    layer_types: Iterable[str], makers: Mapping[str, Callable[[], tuple[LayerCache, ...]]]
-) -> Layers:
+def by_type(layer_types: Iterable[str], makers: Makers) -> Layers:
     """Caches of those types that occur, so that a window nobody uses need not be there."""
     types = tuple(layer_types)
     return Layers(types, {t: makers[t]() for t in dict.fromkeys(types)})

@@ -132,8 +132,15 @@ class Reader:
         names = names or _LAYERS
         for name in names:
             if self.config.get(name) is not None:
-                return self.count(name, *names, at_most=MAX_LAYERS)
+                return self.named("num_hidden_layers", name, MAX_LAYERS)
         self.missing("num_hidden_layers" if names == _LAYERS else names[0])
+
+    def named(self, figure: str, name: str, at_most: int) -> int:
+        """The count under a key of the family's own, noted under the name it has everywhere."""
+        value = self.count(name, at_most=at_most)
+        self.provenance.pop(name, None)
+        self.provenance[figure] = self.prefix + name
+        return value
 
     def waive(self, *names: str) -> None:
         """Keys that look as if they could touch the cache, but in this family do not."""

@@ -27,6 +27,14 @@ class TextModel:
     """The wrapper; empty where there is none."""
     outer_type: str
 
+    def around(self) -> dict[str, Any]:
+        """The wrapper's keys but the text model and what only repeats it."""
+        return {
+            key: value
+            for key, value in self.outer.items()
+            if key != self.key and not (key in self.config and self.config[key] == value)
+        }
+
     @property
     def quantization_config(self) -> Mapping[str, Any]:
         for place in (self.outer, self.config):

@@ -58,9 +58,9 @@ def touching_keys(r: Reader) -> tuple[str, ...]:
     return tuple(found)
 
 
-def touching_names(config: Mapping[str, Any], known: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Keys of a wrapper, beside the text model's own, that could change the size."""
-    return tuple(_touching({k: v for k, v in config.items() if k not in known}, ""))
+def touching_names(around: Mapping[str, Any]) -> tuple[str, ...]:
+    """Keys of a wrapper, around the text model's own, that could change the size."""
+    return tuple(_touching(around, ""))
 
 
 def _touching(config: Mapping[str, Any], prefix: str, levels: int = 2) -> Iterator[str]:

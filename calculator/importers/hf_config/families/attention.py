@@ -128,14 +128,16 @@ def hunyuan(r: Reader) -> Layers:
         r.unsupported("use_cla", True, "layers that share a cache have no rule for hunyuan")
     if r.flag("use_mla"):
         r.unsupported("use_mla", True, "latent attention has no rule for hunyuan")
-    r.waive("cla_share_factor", "kv_lora_rank", "q_lora_rank", "qk_rope_head_dim", "v_head_dim",
-            "qk_nope_head_dim", "head_dim", "org_vocab_size", "pool_type", "group_limited_greedy")  # fmt: skip
+    r.waive(
+        "cla_share_factor", "kv_lora_rank", "q_lora_rank", "qk_rope_head_dim", "v_head_dim",
+        "qk_nope_head_dim", "head_dim", "org_vocab_size", "pool_type", "group_limited_greedy",
+    )  # fmt: skip
     heads = attention_heads(r, head_dim=("attention_head_dim", "head_dim"))
     return every_layer(FULL, r.num_hidden_layers(), heads.full())
 
 
 def nemotron_nas(r: Reader) -> Layers:
-    """Llama-Nemotron: block_configs says of each layer how many heads share one, or that it has none."""
+    """Llama-Nemotron: block_configs says of each layer how many heads share a cached one."""
     num_layers, num_heads = r.num_hidden_layers(), r.count("num_attention_heads")
     blocks = r.list_or_none("block_configs") or []
     r.waive("num_key_value_heads", "head_dim", "hidden_size")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from calculator.importers.hf_config.layers import (
+    CROSS,
     FULL,
     Heads,
     Layers,
+    Makers,
     attention_heads,
     by_type,
     derived_head_dim,
@@ -14,7 +16,6 @@ from calculator.importers.hf_config.layers import (
 from calculator.importers.hf_config.reader import Reader
 from calculator.layers.attention import CrossAttention
 
-CROSS = "cross_attention"
 DECODER = "decoder"
 
 
@@ -30,7 +31,8 @@ def bart(r: Reader) -> Layers:
         "mask_feature_min_masks", "num_attention_heads", "apply_spec_augment",
         "decoder_vocab_size", "share_encoder_decoder_embeddings", "extra_pos_embeddings",
         "static_position_embeddings", "do_blenderbot_90_layernorm", "normalize_before",
-        "normalize_embedding", "add_final_layer_norm", "add_bias_logits", "force_bos_token_to_be_generated",
+        "normalize_embedding", "add_final_layer_norm", "add_bias_logits",
+        "force_bos_token_to_be_generated",
     )  # fmt: skip
     heads = r.count("decoder_attention_heads")
     width = derived_head_dim(r, heads, ("d_model", "hidden_size"))
@@ -54,7 +56,7 @@ def with_cross(num_layers: int, heads: Heads) -> Layers:
 
 
 def mllama(r: Reader) -> Layers:
-    """Llama 3.2 Vision: some of the layers look at the image alone, the others at the text alone."""
+    """Llama 3.2 Vision: some layers look at the image alone, the others at the text."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r, head_dim=())
     cross = r.counts("cross_attention_layers")
     if cross is None:
@@ -64,5 +66,8 @@ def mllama(r: Reader) -> Layers:
         r.assume(f"cross_attention_layers is not in the configuration: {cross}, the {origin}.")
     chosen = set(cross)
     types = tuple(CROSS if i in chosen else FULL for i in range(num_layers))
-    makers = {FULL: lambda: (heads.full(),), CROSS: lambda: (CrossAttention(CROSS, *heads),)}
+    makers: Makers = {
+        FULL: lambda: (heads.full(),),
+        CROSS: lambda: (CrossAttention(CROSS, *heads),),
+    }
     return by_type(types, makers)

@@ -1,4 +1,4 @@
-"""Gemma 2, 3, 3n and 4: windows between full layers, and in the later ones caches that are shared."""
+"""Gemma 2, 3, 3n and 4: windows between full layers; the later ones share caches."""
 
 from __future__ import annotations
 

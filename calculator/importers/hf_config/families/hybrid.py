@@ -10,6 +10,7 @@ from calculator.importers.hf_config.layers import (
     LINEAR,
     Heads,
     Layers,
+    Makers,
     attention_heads,
     by_type,
     check_divides,
@@ -203,7 +204,12 @@ def nemotron_h(r: Reader) -> Layers:
         r.count("n_groups", "mamba_n_groups"),
         r.count("conv_kernel", "mamba_d_conv"),
     )
-    makers = {FULL: lambda: (heads.full(),), LINEAR: lambda: (state,), "moe": tuple, "mlp": tuple}
+    makers: Makers = {
+        FULL: lambda: (heads.full(),),
+        LINEAR: lambda: (state,),
+        "moe": tuple,
+        "mlp": tuple,
+    }
     return by_type(types, makers)
 
 
@@ -230,7 +236,7 @@ def _nemotron_layer_types(r: Reader) -> tuple[str, ...]:
 
 
 def zamba2(r: Reader) -> Layers:
-    """Zamba2: Mamba-2 everywhere, and a shared attention block before some layers, cached at each."""
+    """Zamba2: Mamba-2 everywhere, a shared attention block before some, cached at each."""
     waive_kernel_choices(r)
     num_layers = r.num_hidden_layers()
     types = listed_layer_types(r, num_layers, (LINEAR, HYBRID), "layers_block_type")

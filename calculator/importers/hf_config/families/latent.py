@@ -1,4 +1,4 @@
-"""Multi-head latent attention, its indexers, and what later DeepSeek and MiniMax models made of them."""
+"""Multi-head latent attention, its indexers, and what came of them in later models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def latent_with_indexer(r: Reader) -> Layers:
 
 
 def glm_moe_dsa(r: Reader) -> Layers:
-    """GLM-5: as DeepSeek-V3.2, but layers of indexer type "shared" reuse an earlier layer's choice."""
+    """GLM-5: as DeepSeek-V3.2, but layers of indexer type "shared" keep no index keys."""
     num_layers = r.num_hidden_layers()
     listed_layer_types(r, num_layers, (INDEXED,))
     r.waive("index_topk_freq", "index_skip_topk_offset", "index_topk_pattern", "indexer_types")
@@ -124,8 +124,10 @@ def deepseek_v4(r: Reader) -> Layers:
         r.unsupported("num_key_value_heads", heads, "deepseek_v4 has a single cached head")
     types = _v4_layer_types(r, num_layers)
     rates = _v4_rates(r)
-    r.waive("index_n_heads", "index_topk", "num_attention_heads", "qk_rope_head_dim",
-            "num_hash_layers", "compress_rope_theta", "hc_mult", "compress_ratios", "index_head_dim")  # fmt: skip
+    r.waive(
+        "index_n_heads", "index_topk", "num_attention_heads", "qk_rope_head_dim", "num_hash_layers",
+        "compress_rope_theta", "compress_ratios", "index_head_dim",
+    )  # fmt: skip
     head_dim, window = r.count("head_dim"), r.tokens("sliding_window")
 
     def cache(ratio: int | None, index: int | None) -> tuple[CompressedAttention, ...]:

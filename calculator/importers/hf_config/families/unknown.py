@@ -29,7 +29,7 @@ def plain_attention(r: Reader) -> Layers:
             keys_read=tuple(r.keys_read.items()),
         ) from None
     r.assume(
-        f"Model type {r.model_type[:48]} is not known here; none of its keys can touch the cache, so "
-        "every layer is taken to keep a key and a value of every token."
+        f"Model type {r.model_type[:48]} is not known here; none of its keys can touch the cache, "
+        "so every layer is taken to keep a key and a value of every token."
     )
     return every_layer(FULL, num_layers, heads.full())
