@@ -27,8 +27,8 @@ def test_dev_requirements_add_the_dev_extra():
     assert lines("requirements-dev.txt") == ["-r requirements.txt", *EXTRAS["dev"]]
 
 
-def test_the_light_core_needs_pydantic_and_numpy_only():
-    assert [d.split(">")[0] for d in PROJECT["dependencies"]] == ["numpy", "pydantic"]
+def test_the_light_core_needs_numpy_only():
+    assert [d.split(">")[0] for d in PROJECT["dependencies"]] == ["numpy"]
 
 
 @pytest.mark.parametrize("requirement", [r for extra in EXTRAS.values() for r in extra])
