@@ -172,7 +172,10 @@ def _config_in(folder: str) -> str:
     path = os.path.join(folder, "config.json")
     if os.path.isfile(path):
         return path
-    found = sorted(name for name in os.listdir(folder) if name.endswith(".gguf"))
+    try:
+        found = sorted(name for name in os.listdir(folder) if name.endswith(".gguf"))
+    except OSError:
+        found = []
     some = f"; give one of its GGUF files, such as {found[0]}" if found else ""
     raise SourceUnavailable(f"{folder} holds no config.json{some}.", field="model")
 

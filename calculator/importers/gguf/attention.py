@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from calculator.errors import InvalidInput
-from calculator.importers.gguf.layers import (
-    CHUNKED,
-    DECODER,
-    FULL,
-    NOTHING,
-    SHARED,
-    SLIDING,
-    Layer,
-    Rule,
-)
+from calculator.importers.gguf.layers import DECODER, Layer, Rule
 from calculator.importers.gguf.metadata import Metadata
-from calculator.layers.attention import (
-    ChunkedAttention,
-    CrossAttention,
-    FullAttention,
-    SlidingAttention,
-)
+from calculator.importers.hf_config.layers import CHUNKED, FULL, NOTHING, SHARED, SLIDING, Heads
+from calculator.layers.attention import CrossAttention
 
-PATTERN = "attention.sliding_window_pattern"
+WINDOW, PATTERN = "attention.sliding_window", "attention.sliding_window_pattern"
 
 
 def plain(m: Metadata) -> list[Layer]:
@@ -31,19 +16,17 @@ def plain(m: Metadata) -> list[Layer]:
     return layers(m, [False] * m.num_layers, None)
 
 
-def full_every(
-    pattern: int, *, window: int | None = None, full_first: bool = False, fixed: bool = False
-) -> Rule:
+def full_every(pattern: int, *, window: int | None = None, full_first: bool = False) -> Rule:
     """Full attention in every `pattern`-th layer, which is the rule where the file has no list.
 
-    `window` is what an absent key means, `fixed` that the file's number is not looked at.
+    `window` is what an absent key means; a window of 0 means full attention in every layer.
     """
 
     def rule(m: Metadata) -> list[Layer]:
-        given = m.window()
-        if given is None and f"{m.architecture}.attention.sliding_window" in m.values:
+        if m.value(WINDOW) == 0:
+            m.value(PATTERN)
             return plain(m)
-        return layers(m, sliding(m, pattern, full_first), window if fixed else given or window)
+        return layers(m, sliding(m, pattern, full_first), m.window() or window)
 
     return rule
 
@@ -97,19 +80,13 @@ def exaone4(m: Metadata) -> list[Layer]:
 
 def llama4(m: Metadata) -> list[Layer]:
     """Chunks of 8,192 tokens but in every fourth layer, unless a window of 0 says none."""
-    key = "attention.sliding_window"
-    if m.value(key) == 0:
+    if m.value(WINDOW) == 0:
         return plain(m)
     m.provenance["attention_chunk_size"] = "llama.cpp, llama4.cpp: always 8192"
-    key_length, value_length = widths(m)
-    heads = cached_heads(m)
     found: list[Layer] = []
-    for is_chunked, n in zip(sliding(m, 4), heads, strict=True):
-        if is_chunked:
-            cache = ChunkedAttention(CHUNKED, n, key_length, 8192, value_length)
-            found.append((CHUNKED, (cache,)))
-        else:
-            found.append((FULL, (FullAttention(FULL, n, key_length, value_length),)))
+    for is_chunked, n in zip(sliding(m, 4), cached_heads(m), strict=True):
+        heads = Heads(n, *widths(m))
+        found.append((CHUNKED, (heads.chunked(8192),)) if is_chunked else (FULL, (heads.full(),)))
     return found
 
 
@@ -137,16 +114,9 @@ def with_shared(m: Metadata, found: list[Layer], shared: int) -> list[Layer]:
 def t5(m: Metadata) -> list[Layer]:
     """Decoder layers with cross attention; as many as encoder layers where not given."""
     num_layers = m.count_or_none("decoder_block_count", "num_hidden_layers", at_most=1024)
-    key_length, value_length = widths(m)
-    n = m.count("attention.head_count", "num_key_value_heads")
-    caches = (
-        FullAttention(FULL, n, key_length, value_length),
-        CrossAttention("cross_attention", n, key_length, value_length),
-    )
+    heads = Heads(m.count("attention.head_count", "num_key_value_heads"), *widths(m))
+    caches = (heads.full(), CrossAttention("cross_attention", *heads))
     return [(DECODER, caches)] * (num_layers or m.num_layers)
-
-
-WINDOW = "attention.sliding_window"
 
 
 def sliding(m: Metadata, pattern: int, full_first: bool = False) -> list[bool]:
@@ -167,20 +137,21 @@ def sliding(m: Metadata, pattern: int, full_first: bool = False) -> list[bool]:
 
 def layers(m: Metadata, has_window: list[bool], window: int | None) -> list[Layer]:
     """Each layer's heads and widths, with a window or without; none where it caches no heads."""
+    heads = cached_heads(m)
+    if not any(heads):
+        return [(NOTHING, ())] * m.num_layers
     full_widths = widths(m)
     window_widths = widths(m, "_swa") if any(has_window) else full_widths
     if any(has_window) and window is None:
         m.missing(WINDOW)
     found: list[Layer] = []
-    for n, windowed in zip(cached_heads(m), has_window, strict=True):
+    for n, windowed in zip(heads, has_window, strict=True):
         if not n:
             found.append((NOTHING, ()))
         elif windowed and window:
-            key_length, value_length = window_widths
-            cache = SlidingAttention(SLIDING, n, key_length, window, value_length)
-            found.append((SLIDING, (cache,)))
+            found.append((SLIDING, (Heads(n, *window_widths).sliding(window),)))
         else:
-            found.append((FULL, (FullAttention(FULL, n, *full_widths),)))
+            found.append((FULL, (Heads(n, *full_widths).full(),)))
     return found
 
 
@@ -231,6 +202,3 @@ def derived_width(m: Metadata) -> int:
         )
     m.provenance.setdefault("head_dim", "embedding_length / attention.head_count")
     return embedding // n
-
-
-RuleMaker = Callable[..., Rule]

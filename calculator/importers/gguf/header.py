@@ -9,6 +9,7 @@ Source: ggml/include/gguf.h; ggml/docs/gguf.md (versions 1 to 3).
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
@@ -43,7 +44,7 @@ TEXT, ARRAY = 8, 9
 class Skipped(NamedTuple):
     """A value too long to be a figure of the architecture, such as a vocabulary."""
 
-    count: int
+    length: int
 
 
 Value = int | float | bool | str | tuple[int | float | bool, ...] | Skipped
@@ -60,17 +61,21 @@ class Tensor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the head of a file says; `cut` names the value at which the bytes ended, if they did."""
+    """What the head of a file says.
 
-    values: dict[str, Value]
+    `cut_at` is where the bytes ended within the metadata, empty where it is all there; `tensors` is
+    None where their list is not.
+    """
+
+    values: Mapping[str, Value]
     tensors: tuple[Tensor, ...] | None
-    cut: str = ""
+    cut_at: str = ""
 
 
 def read_header(file: BinaryIO, size: int) -> Header:
     """The header of a GGUF file of `size` bytes.
 
-    Where the bytes end inside it, what was read so far, and the name of what was not.
+    Where the bytes end inside it: what was read so far.
     Raises InvalidInput for anything that is no GGUF header of version 1 to 3.
     """
     cursor = Cursor(file, size)
@@ -94,7 +99,7 @@ def read_header(file: BinaryIO, size: int) -> Header:
     try:
         return Header(values, tuple(_tensor(cursor, i) for i in range(num_tensors)))
     except EndOfBytes:
-        return Header(values, None, "its list of tensors")
+        return Header(values, None)
 
 
 def _counts(cursor: Cursor) -> tuple[int, int]:

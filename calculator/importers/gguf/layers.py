@@ -7,10 +7,8 @@ from collections.abc import Callable
 from calculator.importers.gguf.metadata import Metadata
 from calculator.layers import LayerCache
 
-# The names that a config.json's importer uses for the same layers.
-FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
-LINEAR, CONV, HYBRID = "linear_attention", "conv", "hybrid"
-SHARED, NOTHING, DECODER = "shared", "mlp", "decoder"
+# Names of further layer types; as a config.json's importer has them.
+HYBRID, DECODER = "hybrid", "decoder"
 INDEXED, SHARED_INDEXER = "indexed_attention", "shared_indexer"
 SPARSE, HEAVY = "compressed_sparse_attention", "heavily_compressed_attention"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from calculator.errors import InvalidInput, UnsupportedModel, shown
 from calculator.importers.gguf.header import Skipped, Value
@@ -72,12 +72,7 @@ class Metadata:
             return None
         name = f"{self.architecture}.{key}"
         numbers = found if isinstance(found, tuple) else (found,) * self.num_layers
-        if isinstance(found, Skipped) or len(numbers) < self.num_layers:
-            length = found.count if isinstance(found, Skipped) else len(numbers)
-            raise InvalidInput(
-                f"{name} has {length:,} entries for {self.num_layers:,} layers.", field="model"
-            )
-        numbers = numbers[: self.num_layers]
+        numbers = self._one_a_layer(name, numbers)
         return [checked_int(name, n, at_least=0, at_most=MAX_WIDTH) for n in numbers]
 
     def flags(self, key: str, figure: str = "") -> list[bool] | None:
@@ -85,13 +80,22 @@ class Metadata:
         found = self.value(key, figure)
         if not isinstance(found, tuple | Skipped):
             return None
-        if isinstance(found, Skipped) or len(found) < self.num_layers:
+        return [bool(x) for x in self._one_a_layer(f"{self.architecture}.{key}", found)]
+
+    def _one_a_layer(self, name: str, numbers: tuple[Any, ...] | Skipped) -> tuple[Any, ...]:
+        """The entries of the layers that cache; a file may have more for those that do not."""
+        if isinstance(numbers, Skipped):
             raise InvalidInput(
-                f"{self.architecture}.{key} does not have an entry for each of the "
-                f"{self.num_layers:,} layers.",
+                f"{name} is cut off, or too long for a figure of each layer: "
+                f"{numbers.length:,} entries.",
                 field="model",
             )
-        return [bool(x) for x in found[: self.num_layers]]
+        if len(numbers) < self.num_layers:
+            raise InvalidInput(
+                f"{name} has {len(numbers):,} entries for {self.num_layers:,} layers.",
+                field="model",
+            )
+        return numbers[: self.num_layers]
 
     def _num_layers(self) -> int:
         """Layers that cache: the blocks less those that only predict further tokens."""

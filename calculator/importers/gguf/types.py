@@ -1,4 +1,4 @@
-"""Numbers that a GGUF file uses for element types → their names and how many bytes a block takes."""
+"""Numbers that a GGUF file has for element types → their names, and the bytes a block takes."""
 
 from __future__ import annotations
 
