@@ -1,0 +1,238 @@
+"""A scenario → the context × sequences map of its size, with the frontier of what fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from calculator.capacity import Capacity, Verdict
+from calculator.charts import frame
+from calculator.charts.ladder import verdict_of
+from calculator.charts.lines import WORDS, gib2
+from calculator.charts.palette import Palette
+from calculator.charts.sizes import context_range, power_above, powers, sizes_on_device
+from calculator.footprint import Footprint
+from calculator.units import GIB, format_tokens
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Show = Literal["cache", "to spare"]
+LEVEL = {"fits": 2, "marginal": 1, "does-not-fit": 0, None: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Bytes on a device for each number of sequences (rows) and context (columns)."""
+
+    contexts: tuple[int, ...]
+    batches: tuple[int, ...]
+    sizes: tuple[tuple[int, ...], ...]
+    fp: Footprint
+    found: Capacity | None
+
+    @property
+    def alt(self) -> str:
+        """What the map shows, in a sentence."""
+        request = self.fp.request
+        if self.found is None:
+            return "Size of the cache for each context and number of sequences; no device is given."
+        fitting = [
+            n for n, size in zip(self.contexts, self._row(request.num_sequences), strict=True)
+            if verdict_of(size, self.found) == "fits"
+        ]  # fmt: skip
+        longest = f"up to {max(fitting):,} tokens fit" if fitting else "no context shown fits"
+        return (
+            f"What fits by context and sequences at once: with {request.num_sequences:,} "
+            f"at once, {longest}."
+        )
+
+    def _row(self, batch: int) -> tuple[int, ...]:
+        return self.sizes[self.batches.index(batch)]
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each number of sequences, a column for each context [bytes]."""
+        return [
+            {
+                "sequences": b,
+                **{f"{n:,} tokens, B": s for n, s in zip(self.contexts, row, strict=True)},
+            }
+            for b, row in zip(self.batches, self.sizes, strict=True)
+        ]
+
+    def verdict(self, row: int, column: int) -> Verdict | None:
+        return verdict_of(self.sizes[row][column], self.found)
+
+    def figure(self, palette: Palette, show: Show = "cache") -> go.Figure:
+        """Tinted cells with numbers, the frontier along their edges, this scenario boxed."""
+        import plotly.graph_objects as go
+
+        width, height = len(self.contexts), len(self.batches)
+        own = self._own_cell()
+        ticks = [_bold(format_tokens(n), i == own[1]) for i, n in enumerate(self.contexts)]
+        rows = [_bold(f"{b:,}", i == own[0]) for i, b in enumerate(self.batches)]
+        plain = {"showgrid": False, "tickmode": "array"}
+        x_axis = frame.x_axis(palette, "Context, tokens", list(range(width)), ticks)
+        y_axis = frame.y_axis(palette, "Sequences at once")
+        layout = frame.layout(palette) | {
+            "xaxis": x_axis | plain | {"range": [-0.5, width - 0.5]},
+            "yaxis": y_axis | plain
+            | {"range": [-0.5, height - 0.5], "tickvals": list(range(height)), "ticktext": rows},
+            "shapes": self._box(palette, own) + self._limit_line(palette),
+            "annotations": self._limit_note(palette),
+        }  # fmt: skip
+        traces = [self._tints(palette), self._numbers(palette, show), *self._frontiers(palette)]
+        return go.Figure({"data": traces, "layout": layout})
+
+    def _own_cell(self) -> tuple[int, int]:
+        request = self.fp.request
+        return self.batches.index(request.num_sequences), self.contexts.index(request.longest)
+
+    def _tints(self, palette: Palette) -> dict[str, Any]:
+        tints = (palette.beyond_tint, palette.marginal_tint, palette.fits_tint)
+        scale = [[edge / 3, tints[i]] for i in range(3) for edge in (i, i + 1)]
+        cells = [
+            (r, c) for r in range(len(self.batches)) for c in range(len(self.contexts))
+        ]  # fmt: skip
+        levels = [
+            [LEVEL[self.verdict(r, c)] for c in range(len(self.contexts))]
+            for r in range(len(self.batches))
+        ]
+        hover = {(r, c): self._hover(r, c) for r, c in cells}
+        return {
+            "type": "heatmap",
+            "z": levels,
+            "zmin": 0,
+            "zmax": 2,
+            "colorscale": scale,
+            "showscale": False,
+            "xgap": 2,
+            "ygap": 2,
+            "customdata": [
+                [hover[r, c] for c in range(len(self.contexts))] for r in range(len(self.batches))
+            ],
+            "hovertemplate": "%{customdata}<extra></extra>",
+        }
+
+    def _hover(self, row: int, column: int) -> str:
+        size = self.sizes[row][column]
+        word = WORDS[self.verdict(row, column)]
+        at = f"{self.contexts[column]:,} tokens × {self.batches[row]:,}"
+        return f"{at}<br><b>{gib2(size)} GiB</b>{f': {word}' if word else ''}"
+
+    def _numbers(self, palette: Palette, show: Show) -> dict[str, Any]:
+        cells = [(r, c) for r in range(len(self.batches)) for c in range(len(self.contexts))]
+        colours = (palette.muted, palette.marginal, palette.text)
+        known = self.found is not None
+        return {
+            "type": "scatter",
+            "mode": "text",
+            "x": [c for _, c in cells],
+            "y": [r for r, _ in cells],
+            "text": [self._text(r, c, show) for r, c in cells],
+            "textfont": {
+                "family": frame.FONT,
+                "size": 12,
+                "color": [
+                    colours[LEVEL[self.verdict(r, c)]] if known else palette.text for r, c in cells
+                ],
+            },
+            "hoverinfo": "skip",
+        }
+
+    def _text(self, row: int, column: int, show: Show) -> str:
+        size = self.sizes[row][column]
+        mark = "≈ " if self.verdict(row, column) == "marginal" else ""
+        if show == "to spare" and self.found is not None:
+            size = self.found.budget.available.low - size
+        return mark + short(size)
+
+    def _frontiers(self, palette: Palette) -> list[dict[str, Any]]:
+        """Step lines around what fits (solid) and around what may fit (dotted)."""
+        if self.found is None:
+            return []
+        solid = {"color": palette.fits, "width": 2.5}
+        dotted = {"color": palette.estimate, "width": 2, "dash": "dot"}
+        return [self._frontier(1, dotted), self._frontier(2, solid)]
+
+    def _frontier(self, level: int, line: dict[str, Any]) -> dict[str, Any]:
+        """Edges between cells of at least this level and cells below it."""
+        xs: list[float | None] = []
+        ys: list[float | None] = []
+        width, height = len(self.contexts), len(self.batches)
+        inside = [[LEVEL[self.verdict(r, c)] >= level for c in range(width)] for r in range(height)]
+        for r in range(height):
+            for c in range(width):
+                if not inside[r][c]:
+                    continue
+                if r + 1 < height and not inside[r + 1][c]:
+                    xs += [c - 0.5, c + 0.5, None]
+                    ys += [r + 0.5, r + 0.5, None]
+                if c + 1 < width and not inside[r][c + 1]:
+                    xs += [c + 0.5, c + 0.5, None]
+                    ys += [r - 0.5, r + 0.5, None]
+        return {
+            "type": "scatter",
+            "mode": "lines",
+            "x": xs,
+            "y": ys,
+            "line": line,
+            "hoverinfo": "skip",
+        }
+
+    def _box(self, palette: Palette, own: tuple[int, int]) -> list[dict[str, Any]]:
+        row, column = own
+        edge = {"color": palette.accent, "width": 3}
+        corners = {"x0": column - 0.46, "x1": column + 0.46, "y0": row - 0.46, "y1": row + 0.46}
+        return [{"type": "rect", "line": edge, **corners}]
+
+    def _past_limit(self) -> float | None:
+        """Where the model's maximum lies on the index axis: after the last column within it."""
+        limit = self.fp.model.max_position_embeddings
+        within = [n for n in self.contexts if limit and n <= limit]
+        return len(within) - 0.5 if 0 < len(within) < len(self.contexts) else None
+
+    def _limit_line(self, palette: Palette) -> list[dict[str, Any]]:
+        x = self._past_limit()
+        if x is None:
+            return []
+        line = {"color": palette.muted, "width": 1, "dash": "dot"}
+        return [
+            {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1.02, "line": line}
+        ]
+
+    def _limit_note(self, palette: Palette) -> list[dict[str, Any]]:
+        x = self._past_limit()
+        if x is None:
+            return []
+        anchor = "right" if x > len(self.contexts) / 3 else "left"
+        note = frame.note("model maximum", palette.muted, xanchor=anchor, yanchor="bottom")
+        return [note | {"x": x, "yref": "paper", "y": 1.01}]
+
+
+def grid(fp: Footprint, found: Capacity | None) -> Grid:
+    """Powers of two, and the scenario's own row and column."""
+    request = fp.request
+    low, high = context_range(fp)
+    contexts = sorted({*powers(max(low, high >> 9), high), request.longest})
+    batches = sorted({*powers(1, 64), request.num_sequences, power_above(request.num_sequences)})
+    table = sizes_on_device(fp, contexts, batches)
+    by_batch = tuple(tuple(row[i] for row in table) for i in range(len(batches)))
+    return Grid(tuple(contexts), tuple(batches), by_batch, fp, found)
+
+
+def short(num_bytes: int) -> str:
+    """GiB in a cell: one decimal below 100, none above, a real minus sign.
+
+    >>> short(11_173_625_856), short(-2 * 2**30), short(200 * 2**30), short(2**20)
+    ('10.4', '−2.0', '200', '<0.1')
+    """
+    value = num_bytes / GIB
+    if 0 < value < 0.05:
+        return "<0.1"
+    text = f"{abs(value):,.1f}" if abs(value) < 99.95 else f"{abs(value):,.0f}"
+    return f"−{text}" if value < 0 and text != "0.0" else text
+
+
+def _bold(text: str, own: bool) -> str:
+    return f"<b>{text}</b>" if own else text

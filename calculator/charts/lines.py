@@ -1,0 +1,275 @@
+"""A scenario → its size against context, and against the number of sequences, as figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, log2
+from typing import TYPE_CHECKING, Any, Literal
+
+from calculator.capacity import Capacity
+from calculator.charts import frame
+from calculator.charts.ladder import verdict_of
+from calculator.charts.palette import Palette
+from calculator.charts.sizes import between, context_range, power_above, sizes_on_device
+from calculator.footprint import Footprint
+from calculator.units import GIB, format_tokens
+from calculator.verdict import gib
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Scale = Literal["log", "linear"]
+WORDS = {"fits": "fits", "marginal": "≈ marginal", "does-not-fit": "does not fit", None: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One curve: bytes on a device at each x, and whether it is this scenario's own."""
+
+    name: str
+    points: tuple[tuple[int, int], ...]
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """Curves over one variable, with the room on a device, a limit and this scenario's point."""
+
+    variable: Literal["context", "sequences"]
+    lines: tuple[Line, ...]
+    here: tuple[int, int]
+    room: tuple[int, int] | None
+    limit: int | None
+    fp: Footprint
+    found: Capacity | None
+
+    @property
+    def alt(self) -> str:
+        """What the picture shows, in a sentence."""
+        x, size = self.here
+        unit = "tokens" if self.variable == "context" else "sequences"
+        text = f"{self._title}: {gib2(size)} GiB at {x:,} {unit}"
+        if self.room:
+            low, high = (gib(max(0, n)) for n in self.room)
+            text += f"; there is room for {low} to {high} GiB"
+        return f"{text}."
+
+    @property
+    def _title(self) -> str:
+        return "Size of the cache against " + (
+            "context" if self.variable == "context" else "sequences at once"
+        )
+
+    def table(self) -> list[dict[str, Any]]:
+        """The curves at the powers of two and at this scenario's point."""
+        x_name = "tokens" if self.variable == "context" else "sequences"
+        columns = [(line.name, dict(line.points)) for line in self.lines]
+        kept = [x for x, _ in self.lines[0].points if x & (x - 1) == 0 or x == self.here[0]]
+        return [{x_name: x, **{f"{name}, B": by_x[x] for name, by_x in columns}} for x in kept]
+
+    def figure(self, palette: Palette, scale: Scale = "log") -> go.Figure:
+        """The curves on a log or a linear axis of GiB."""
+        import plotly.graph_objects as go
+
+        low, high = self._y_range(scale)
+        traces = [self._curve(line, i, palette) for i, line in enumerate(self.lines)]
+        traces.append(self._marker(palette))
+        shapes, notes = self._room(palette, scale, low, high)
+        x_axis = frame.x_axis(palette, *self._x_ticks())
+        layout = frame.layout(palette, right=62 if self.room else 24) | {
+            "xaxis": x_axis | {"type": "log", "range": self._x_range()},
+            "yaxis": self._y_axis(palette, scale, low, high),
+            "shapes": shapes + self._limit_line(palette),
+            "annotations": notes + self._names(palette, scale) + self._value(palette, scale)
+            + self._limit_note(palette),
+        }  # fmt: skip
+        return go.Figure({"data": traces, "layout": layout})
+
+    def _x_range(self) -> list[float]:
+        xs = [x for x, _ in self.lines[0].points]
+        return [log2(xs[0]) * LOG10_2, log2(xs[-1]) * LOG10_2]
+
+    def _x_ticks(self) -> tuple[str, list[int], list[str]]:
+        xs = [x for x, _ in self.lines[0].points if x & (x - 1) == 0]
+        xs = xs[:: -(-len(xs) // 11)]
+        if self.variable == "context":
+            return "Context, tokens", xs, [format_tokens(x) for x in xs]
+        return "Sequences at once", xs, [f"{x:,}" for x in xs]
+
+    def _y_range(self, scale: Scale) -> tuple[float, float]:
+        """From the smallest point to a little above the scenario's own curve and the room [GiB]."""
+        own = next(line for line in self.lines if line.own)
+        tops = [own.points[-1][1], *(self.room or ())]
+        if scale == "linear":
+            return 0.0, max(tops) / GIB * 1.08
+        sizes = [size for line in self.lines for _, size in line.points]
+        tops += [min(max(sizes), max(tops) * 32)]
+        return max(min(sizes), 1) / GIB / 1.15, max(tops) / GIB * 1.25
+
+    def _y_axis(self, palette: Palette, scale: Scale, low: float, high: float) -> dict[str, Any]:
+        several = self.fp.parallelism.num_devices > 1
+        axis = frame.y_axis(palette, "Cache per device, GiB" if several else "Cache, GiB")
+        if scale == "linear":
+            return axis | {"range": [low, high], "nticks": 6}
+        span = log2(high) - log2(low)
+        step = 1 if span < 5 else 2 if span < 12 else 4
+        exponents = range(ceil(log2(low) / step) * step, floor(log2(high)) + 1, step)
+        ticks = [2.0**n for n in exponents]
+        text = [f"{t:,.0f}" if t >= 1 else f"1/{1 / t:,.0f}" for t in ticks]
+        bounds = [log2(low) * LOG10_2, log2(high) * LOG10_2]
+        return axis | {"type": "log", "range": bounds, "tickvals": ticks, "ticktext": text}
+
+    def _curve(self, line: Line, index: int, palette: Palette) -> dict[str, Any]:
+        own = {"color": palette.accent, "width": 2.5}
+        other = {"color": palette.muted, "width": 1.5, "dash": ("dash", "dot")[index % 2]}
+        return {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [x for x, _ in line.points],
+            "y": [size / GIB for _, size in line.points],
+            "line": own if line.own else other,
+            "customdata": [self._hover(line, x, size) for x, size in line.points],
+            "hovertemplate": "%{customdata}<extra></extra>",
+        }
+
+    def _hover(self, line: Line, x: int, size: int) -> str:
+        word = WORDS[verdict_of(size, self.found)]
+        at = f"{x:,} tokens {line.name}" if self.variable == "context" else f"{line.name} × {x:,}"
+        return f"{at}<br><b>{gib2(size)} GiB</b>{f': {word}' if word else ''}"
+
+    def _marker(self, palette: Palette) -> dict[str, Any]:
+        x, size = self.here
+        ring = {"color": palette.page, "width": 2.5}
+        return {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [x],
+            "y": [size / GIB],
+            "marker": {"size": 13, "color": palette.accent, "line": ring},
+            "cliponaxis": False,
+            "customdata": [self._hover(next(n for n in self.lines if n.own), x, size)],
+            "hovertemplate": "%{customdata}<extra></extra>",
+        }
+
+    def _room(
+        self, palette: Palette, scale: Scale, low: float, high: float
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """A band from the least to the most room, its label in the right margin."""
+        if not self.room or self.room[1] <= 0:
+            return [], []
+        bottom, top = (max(n / GIB, low) for n in self.room)
+        across = {"xref": "paper", "x0": 0, "x1": 1, "layer": "below"}
+        band = {"type": "rect", "y0": bottom, "y1": top, "line": {"width": 0}}
+        edge = {"type": "line", "line": {"color": palette.estimate, "width": 1}}
+        shapes = [
+            across | band | {"fillcolor": palette.estimate, "opacity": 0.28},
+            *(across | edge | {"y0": y, "y1": y} for y in {bottom, top}),
+        ]
+        text = f"room<br>{gib(max(0, self.room[0]))}–{gib(self.room[1])}"
+        if gib(self.room[0]) == gib(self.room[1]):
+            text = f"room<br>{gib(self.room[1])}"
+        middle = (bottom + top) / 2
+        note = frame.note(text, palette.marginal, xanchor="left", yanchor="middle", xshift=6) | {
+            "xref": "paper", "x": 1, "y": _on_axis(middle, scale),
+        }  # fmt: skip
+        return shapes, [note] if middle < high else []
+
+    def _limit_line(self, palette: Palette) -> list[dict[str, Any]]:
+        if not self._limit_is_shown:
+            return []
+        line = {"color": palette.muted, "width": 1, "dash": "dot"}
+        return [
+            {"type": "line", "x0": self.limit, "x1": self.limit, "yref": "paper", "y0": 0, "y1": 1,
+             "line": line, "layer": "below"}
+        ]  # fmt: skip
+
+    def _limit_note(self, palette: Palette) -> list[dict[str, Any]]:
+        if not self.limit or not self._limit_is_shown:
+            return []
+        left = log2(self.limit) < (self._x_range()[0] + self._x_range()[1]) / 2 / LOG10_2
+        anchor, shift = ("left", 4) if left else ("right", -4)
+        note = frame.note(
+            "model maximum", palette.muted, xanchor=anchor, yanchor="bottom", xshift=shift
+        )
+        return [note | {"x": log2(self.limit) * LOG10_2, "yref": "paper", "y": 0}]
+
+    @property
+    def _limit_is_shown(self) -> bool:
+        xs = [x for x, _ in self.lines[0].points]
+        return self.limit is not None and xs[0] <= self.limit <= xs[-1]
+
+    def _names(self, palette: Palette, scale: Scale) -> list[dict[str, Any]]:
+        """Each curve's name above it, near its left end; on a linear axis near its right end."""
+        notes, low_high = [], self._y_range(scale)
+        for line in self.lines:
+            inside = [p for p in line.points if low_high[0] < p[1] / GIB < low_high[1]]
+            if not inside:
+                continue
+            at = len(inside) // 9 if scale == "log" else len(inside) * 8 // 10
+            x, size = inside[min(at, len(inside) - 1)]
+            colour = palette.accent if line.own else palette.muted
+            notes.append(
+                frame.note(line.name, colour, xanchor="right", yanchor="bottom", yshift=2)
+                | {"x": log2(x) * LOG10_2, "y": _on_axis(size / GIB, scale), "xanchor": "center"}
+            )
+        return notes
+
+    def _value(self, palette: Palette, scale: Scale) -> list[dict[str, Any]]:
+        x, size = self.here
+        near_end = log2(x) * LOG10_2 > self._x_range()[1] - 0.25
+        anchor = (
+            {"xanchor": "right", "xshift": -4} if near_end else {"xanchor": "left", "xshift": 8}
+        )
+        note = frame.note(
+            f"<b>{gib2(size)}</b>", palette.accent, yanchor="top", yshift=-7, **anchor
+        )
+        return [note | {"x": log2(x) * LOG10_2, "y": _on_axis(size / GIB, scale)}]
+
+
+LOG10_2 = 0.30102999566398120
+
+
+def _on_axis(value: float, scale: Scale) -> float:
+    """Annotations on a log axis are placed by the logarithm."""
+    return log2(value) * LOG10_2 if scale == "log" else value
+
+
+def gib2(size: int) -> str:
+    return f"{size / GIB:,.2f}" if size >= GIB // 200 or not size else f"{size / GIB:.2g}"
+
+
+def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
+    """This number of sequences and two others, over the context."""
+    here, batch = fp.request.longest, fp.request.num_sequences
+    batches = sorted({batch, *([4, 16] if batch == 1 else [1, power_above(batch * 8)])})
+    xs = sorted({*between(*context_range(fp)), here})
+    table = sizes_on_device(fp, xs, batches)
+    lines = tuple(
+        Line(f"× {b:,}", tuple((x, row[i]) for x, row in zip(xs, table, strict=True)), b == batch)
+        for i, b in enumerate(batches)
+    )
+    at = (here, max(fp.bytes_per_device))
+    limit = fp.model.max_position_embeddings
+    return LineChart("context", lines, at, _room_of(found), limit, fp, found)
+
+
+def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
+    """This context and two others, over the number of sequences."""
+    here, context = fp.request.num_sequences, fp.request.longest
+    others = [max(1, context // 8), context * 8]
+    limit = fp.model.max_position_embeddings
+    if limit and limit < others[1] and limit != context:
+        others[1] = limit
+    contexts = sorted({context, *others})
+    xs = sorted({*between(1, max(256, power_above(here))), here})
+    table = sizes_on_device(fp, contexts, xs)
+    lines = tuple(
+        Line(f"{format_tokens(n)} tokens", tuple(zip(xs, sizes, strict=True)), n == context)
+        for n, sizes in zip(contexts, table, strict=True)
+    )
+    at = (here, max(fp.bytes_per_device))
+    return LineChart("sequences", lines, at, _room_of(found), None, fp, found)
+
+
+def _room_of(found: Capacity | None) -> tuple[int, int] | None:
+    return tuple(found.budget.available) if found else None  # type: ignore[return-value]

@@ -1,0 +1,74 @@
+"""Lengths × batch sizes → bytes of cache on the device that holds most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from calculator.footprint import Footprint, footprint
+from calculator.sweep import sweep
+
+
+def sizes_on_device(fp: Footprint, lengths: list[int], batches: list[int]) -> list[list[int]]:
+    """A row for each length, a column for each batch size [bytes]."""
+    p = fp.parallelism
+    request = replace(fp.request, seq_len=fp.request.longest, seq_lens=None, batch_size=1)
+    request = replace(request, shared_prefix_len=min(request.shared_prefix_len, *lengths))
+    if p.num_devices == p.tensor_parallel_size:  # all ranks hold the same
+        table = sweep(fp.model, lengths, batches, fp.engine, p, request)
+        return [list(row) for row in (table // p.tensor_parallel_size).tolist()]
+    return [
+        [
+            max(
+                footprint(
+                    fp.model, replace(request, seq_len=n, batch_size=b), fp.engine, p
+                ).bytes_per_device
+            )
+            for b in batches
+        ]
+        for n in lengths
+    ]
+
+
+def powers(low: int, high: int) -> list[int]:
+    """Powers of two from `low` to `high`, which are powers of two themselves.
+
+    >>> powers(1024, 4096)
+    [1024, 2048, 4096]
+    """
+    return [2**n for n in range(low.bit_length() - 1, high.bit_length())]
+
+
+def power_below(n: int) -> int:
+    """The largest power of two that is not above n.
+
+    >>> power_below(1024), power_below(1500)
+    (1024, 1024)
+    """
+    return 1 << (n.bit_length() - 1)
+
+
+def power_above(n: int) -> int:
+    """The smallest power of two that is not below n.
+
+    >>> power_above(1024), power_above(1500)
+    (1024, 2048)
+    """
+    return 1 << (n - 1).bit_length()
+
+
+def context_range(fp: Footprint) -> tuple[int, int]:
+    """From 1K to 256K, wider where the scenario or the model's maximum asks for it."""
+    longest, limit = fp.request.longest, fp.model.max_position_embeddings or 1
+    low = power_below(min(1024, longest))
+    return low, max(2**18, power_above(longest), min(2**20, power_above(limit)))
+
+
+def between(low: int, high: int, steps: int = 8) -> list[int]:
+    """Whole numbers at even distances on a log axis, `steps` to an octave, ends included.
+
+    >>> between(1024, 2048, steps=2)
+    [1024, 1448, 2048]
+    """
+    octaves = (high.bit_length() - low.bit_length()) * steps
+    points = {round(low * 2 ** (i / steps)) for i in range(octaves + 1)}
+    return sorted(points | {low, high})

@@ -1,0 +1,1 @@
+"""The page: Streamlit only. Widgets → options, options → calculator, results → blocks."""

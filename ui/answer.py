@@ -1,0 +1,73 @@
+"""Options → what the pages show: the footprint, and the verdict or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from calculator.budget import default_overhead
+from calculator.capacity import Capacity
+from calculator.catalog import load_named
+from calculator.devices import load_device
+from calculator.engines import ENGINES, engine
+from calculator.errors import CalculatorError
+from calculator.footprint import Footprint
+from calculator.model import ModelSpec
+from calculator.scenario import CAPACITY_OPTIONS, Scenario, scenario
+from calculator.units import format_gib
+from ui import pasted
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One scenario worked out; `found` is None without a usable device, `problem` says why."""
+
+    asked: Scenario
+    fp: Footprint
+    found: Capacity | None
+    problem: str = ""
+
+
+@lru_cache(maxsize=512)
+def answer(options: tuple[tuple[str, str], ...], config: str) -> Answer:
+    """The answer for options as text; raises CalculatorError where there is no size at all."""
+    given: dict[str, object] = dict(options)
+    model = model_of(str(given["model"]), config)
+    if "set" in given:
+        given["set"] = [text.strip() for text in str(given["set"]).split(",") if text.strip()]
+    if given.get("device") == "none":
+        del given["device"]
+    if not model.has_encoder:
+        given.pop("encoder_context", None)
+    try:
+        asked = scenario(given, model)
+        if asked.device is None:
+            return Answer(asked, asked.footprint(), None)
+        found = asked.capacity()
+        return Answer(asked, found.footprint, found)
+    except CalculatorError as error:
+        if error.field not in CAPACITY_OPTIONS:
+            raise
+        kept = {k: v for k, v in given.items() if k not in CAPACITY_OPTIONS}
+        asked = scenario(kept, model)
+        return Answer(asked, asked.footprint(), None, str(error))
+
+
+@lru_cache(maxsize=128)
+def model_of(name: str, config: str) -> ModelSpec:
+    """The preset of this name, or the model a pasted configuration describes."""
+    return pasted.model(config) if name == pasted.NAME and config else load_named(name)
+
+
+def flags_of(name: str) -> tuple[str, ...]:
+    """The engine's own options by name."""
+    return tuple(engine(name).__dataclass_fields__) if name in ENGINES else ()
+
+
+def overhead_hint(device: str) -> str:
+    """The range that is used when none is typed."""
+    try:
+        low, high, _ = default_overhead(load_device(device).usable_bytes)
+    except CalculatorError:
+        return "LOW..HIGH"
+    return f"{format_gib(low, 1)}..{format_gib(high, 1)}"

@@ -1,0 +1,1 @@
+"""Blocks of the page: each shows one result, and computes nothing."""

@@ -1,0 +1,97 @@
+"""A capacity → the memory bar of one device with its scale and key."""
+
+from __future__ import annotations
+
+from math import log10
+
+from calculator.capacity import Capacity
+from calculator.charts.bar import Bar, Segment, gib_span, memory_bar
+from calculator.charts.crossing import outgrows_weights
+from calculator.units import GIB, format_gib
+from ui.markup import block, esc, title
+
+
+def show(found: Capacity) -> None:
+    device, number = found.budget.device, found.footprint.parallelism.num_devices
+    if device is None:
+        return
+    bar = memory_bar(found)
+    name = f"{device.name} {device.form}".strip()
+    if number > 1:
+        heading = f"Memory of each of {number:,} × {name}"
+    else:
+        heading = f"Memory of {name}" if name.startswith("a ") else f"Memory of one {name}"
+    seen = "visible to programs" if device.visible_bytes else device.memory_note
+    remark = f"{format_gib(device.usable_bytes)} {seen or 'as the driver reports it'}"
+    label = esc(f"{heading}, {remark}: {bar.text}.")
+    parts = "".join(_segment(s) for s in bar.segments if s.num_bytes)
+    limit = f'<span class="limit" style="left:{_percent(bar.limit_bytes, bar)}"></span>'
+    block(
+        title(heading.replace("of a device", "of one device"), remark),
+        f'<div class="bar" role="img" aria-label="{label}">{parts}{limit}</div>',
+        _scale(bar),
+        f'<div class="key">{"".join(_key(s) for s in bar.segments if s.in_key)}</div>',
+        _note(found),
+    )
+
+
+def _segment(segment: Segment) -> str:
+    text = esc(f"{segment.label}: {gib_span(segment.low, segment.high)}")
+    return (
+        f'<span class="{segment.role}" style="flex:{segment.num_bytes} 0 0" title="{text}"></span>'
+    )
+
+
+def _percent(num_bytes: int, bar: Bar) -> str:
+    return f"{num_bytes / bar.scale_bytes:.3%}"
+
+
+def _scale(bar: Bar) -> str:
+    """Round figures below the bar, its end, and where the share ends."""
+    whole, limit = bar.scale_bytes / GIB, bar.limit_bytes / GIB
+    step = _step(whole)
+    ticks = []
+    for i in range(int(whole / step) + 1):
+        at = i * step
+        if at and (abs(at - limit) < whole * 0.075 or whole - at < whole * 0.06):
+            continue
+        odd = " odd" if i % 2 else ""
+        ticks.append(f'<span class="tick{odd}" style="left:{at / whole:.3%}">{at:g}</span>')
+    has_end = whole - limit > whole * 0.05
+    end = f'<span class="end" style="left:100%">{whole:,.2f}</span>' if has_end else ""
+    left = " left" if limit < whole * 0.15 else ""
+    mark = (
+        f'<span class="limit-text{left}" style="left:{limit / whole:.3%}">limit {limit:,.1f}</span>'
+    )
+    return f'<div class="scale" aria-hidden="true">{"".join(ticks)}{mark}{end}</div>'
+
+
+def _step(whole: float) -> float:
+    """1, 2 or 5 times a power of ten, so that about four figures stand below the bar."""
+    power = 10 ** int(log10(max(whole / 4, 1e-3)) // 1)
+    return max((power, 2 * power, 5 * power), key=lambda s: (s <= whole / 3, s))
+
+
+def _key(segment: Segment) -> str:
+    size, _, unit = gib_span(segment.low, segment.high).rpartition(" ")
+    swatch = f'<span class="sw {"range" if segment.role == "estimate" else segment.role}"></span>'
+    return (
+        f'<div><div class="n">{swatch}{esc(segment.label)}</div>'
+        f'<div class="of n"><b>{size}</b> <span class="muted">{unit}</span></div></div>'
+    )
+
+
+def _note(found: Capacity) -> str:
+    """Where the cache is larger than the weights beside it."""
+    crossing, request = outgrows_weights(found), found.footprint.request
+    if crossing is None or crossing.sequences is None:
+        return ""
+    if request.num_sequences >= crossing.sequences:
+        start = "The cache is larger than the weights"
+    else:
+        start = "The cache is smaller than the weights"
+    from_batch = f"at this context it is larger from batch {crossing.sequences:,}"
+    tokens = crossing.tokens
+    number = request.num_sequences
+    from_context = f", at batch {number:,} from {tokens:,} tokens" if tokens else ""
+    return f'<p class="under">{esc(f"{start}: {from_batch}{from_context}.")}</p>'

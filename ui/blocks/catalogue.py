@@ -1,0 +1,125 @@
+"""Presets and devices → tables that can be filtered, each row a link to Plan."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from calculator.catalog import presets
+from calculator.devices import Device, devices
+from calculator.errors import CalculatorError
+from calculator.footprint import footprint
+from calculator.model import ModelSpec
+from calculator.request import Request
+from calculator.scenario import LINK_VERSION
+from calculator.units import format_bytes, format_gib, format_tokens
+from ui.markup import block, esc, table, title
+
+MODEL_HEAD = (
+    "model", "layers", "KV heads", "head dim", "B a token", "fixed, B", "context", "parameters",
+    "source", "checked",
+)  # fmt: skip
+DEVICE_HEAD = ("device", "form", "memory", "visible to programs", "bandwidth", "basis", "checked")
+
+
+def show_models(options: dict[str, str]) -> None:
+    every = presets()
+    block(title("Models", f"{len(every)} presets; figures at 8,192 tokens × 1, ideal, auto type"))
+    text = st.text_input(
+        "Filter models", key="filter_models", placeholder="name, publisher or kind of layer",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    rows = [_model_row(m, options) for m in every if _matches(text, _words(m))]
+    if not rows:
+        block('<p class="under">No preset matches.</p>')
+        return
+    numbers = (1, 2, 3, 4, 5, 6, 7)
+    block(f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers)}</div>')
+
+
+def show_devices(options: dict[str, str]) -> None:
+    every = devices()
+    block(title("Devices", f"{len(every)}; any other: type its memory, such as 64 GB"))
+    text = st.text_input(
+        "Filter devices", key="filter_devices", placeholder="name or vendor",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    rows = [_device_row(d, options) for d in every if _matches(text, f"{d.id} {d.name} {d.vendor}")]
+    if not rows:
+        block('<p class="under">No device matches.</p>')
+        return
+    block(f'<div class="catalogue">{table(DEVICE_HEAD, rows, right=(2, 3, 4))}</div>')
+
+
+def _matches(text: str, words: str) -> bool:
+    return all(part in words.lower() for part in text.lower().split())
+
+
+def _words(model: ModelSpec) -> str:
+    labels = {c.label for g in model.layer_groups for c in g.caches}
+    return f"{model.id} {model.name} {model.model_type} {model.source} {' '.join(sorted(labels))}"
+
+
+def _link(label: str, options: dict[str, str], **changed: str) -> str:
+    query = urlencode([*(options | changed).items(), ("v", LINK_VERSION)])
+    return f'<a href="./?{esc(query)}" target="_self">{esc(label)}</a>'
+
+
+def _model_row(model: ModelSpec, options: dict[str, str]) -> list[str]:
+    rate, fixed = _rates(model)
+    limit, count = model.max_position_embeddings, model.num_parameters
+    source = esc(model.source)
+    if model.source.startswith("https://"):
+        source = (
+            f'<a href="{source}" target="_blank" rel="noopener">{esc(_short(model.source))}</a>'
+        )
+    return [
+        _link(model.name, options, model=model.id),
+        f"{model.num_hidden_layers:,}",
+        _each(model, "num_key_value_heads"),
+        _each(model, "head_dim"),
+        rate,
+        fixed,
+        format_tokens(limit) if limit else "–",
+        f"{count / 1e9:,.1f} B" if count else "–",
+        source,
+        esc(model.checked),
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _rates(model: ModelSpec) -> tuple[str, str]:
+    """Bytes a token and fixed bytes at 8,192 tokens."""
+    encoder = 1500 if model.has_encoder else None
+    try:
+        fp = footprint(model, Request(seq_len=8192, encoder_seq_len=encoder))
+    except CalculatorError:
+        return "–", "–"
+    return f"{fp.bytes_per_token:,}", f"{fp.fixed_bytes:,}"
+
+
+def _each(model: ModelSpec, field: str) -> str:
+    """The values of a field over the model's caches; a dash where none has it."""
+    found = dict.fromkeys(
+        str(getattr(c, field)) for g in model.layer_groups for c in g.caches if hasattr(c, field)
+    )
+    return " · ".join(found) or "–"
+
+
+def _short(url: str) -> str:
+    return url.removeprefix("https://").removeprefix("huggingface.co/").split("/resolve/")[0][:48]
+
+
+def _device_row(device: Device, options: dict[str, str]) -> list[str]:
+    bandwidth = device.memory_bandwidth_bytes_per_s
+    return [
+        _link(device.name, options, device=device.id),
+        esc(device.form),
+        format_gib(device.memory_bytes),
+        format_gib(device.visible_bytes) if device.visible_bytes else "–",
+        f"{format_bytes(bandwidth)}/s" if bandwidth else "–",
+        esc(device.memory_basis),
+        esc(device.checked),
+    ]

@@ -1,0 +1,115 @@
+"""An answer → the charts with their switches, each with its table and CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from functools import lru_cache
+from io import StringIO
+from typing import Any
+
+import streamlit as st
+
+from calculator.charts import frame
+from calculator.charts.grid import Grid, grid
+from calculator.charts.lines import LineChart, against_context, against_sequences
+from ui.answer import Answer
+from ui.markup import block, title
+from ui.theme import is_dark, palette
+
+Chart = LineChart | Grid
+MAKERS: dict[str, Callable[..., Chart]] = {
+    "context": against_context, "sequences": against_sequences, "map": grid,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _chart(kind: str, shown: Answer) -> Chart:
+    return MAKERS[kind](shown.fp, shown.found)
+
+
+@lru_cache(maxsize=128)
+def _figure(kind: str, shown: Answer, mode: str, dark: bool) -> Any:
+    return _chart(kind, shown).figure(palette(dark), mode)
+
+
+def show_context(shown: Answer) -> None:
+    scale = _head("Size against context", "", ("log", "linear"), "context_scale")
+    _draw("context", shown, scale)
+    room = " Room: an estimate, see the bar above." if shown.found else ""
+    st.caption(f"× n: sequences.{room}")
+    _table("context", shown)
+
+
+def show_sequences(shown: Answer) -> None:
+    scale = _head("Size against sequences", "", ("log", "linear"), "sequences_scale")
+    _draw("sequences", shown, scale)
+    st.caption("Each line: a context, the same for all sequences.")
+    _table("sequences", shown)
+
+
+def show_map(shown: Answer) -> None:
+    found = shown.found
+    number = shown.fp.parallelism.num_devices
+    if found is None or found.budget.device is None:
+        _head("Size by context and sequences", "GiB", (), "map_shows")
+        _draw("map", shown, "cache")
+    else:
+        name = found.budget.device.name.removeprefix("a device with ")
+        where = f"one {name}" if number == 1 else f"each of {number}"
+        mode = _head("What fits", f"{where}, GiB", ("cache", "to spare"), "map_shows")
+        _draw("map", shown, mode)
+        block(_map_key())
+    _table("map", shown)
+
+
+def _head(text: str, remark: str, modes: tuple[str, ...], key: str) -> str:
+    """Title left, switch right."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.html(f'<div class="kv inline">{title(text, remark)}</div>', width="content")
+        if not modes:
+            return ""
+        picked = st.segmented_control(
+            text, modes, default=modes[0], key=key, required=True, label_visibility="collapsed"
+        )
+    return picked or modes[0]
+
+
+def _draw(kind: str, shown: Answer, mode: str) -> None:
+    st.plotly_chart(
+        _figure(kind, shown, mode, is_dark()),
+        theme=None,
+        config=frame.CONFIG,
+        alt=_chart(kind, shown).alt,
+        key=f"{kind}_chart",
+    )
+
+
+def _map_key() -> str:
+    entries = (
+        ("c-fits", "fits"), ("c-marginal", "≈ marginal"), ("c-not", "does not fit"),
+        ("c-here", "this scenario"),
+    )  # fmt: skip
+    spans = "".join(f'<span><span class="sw {c}"></span>{text}</span>' for c, text in entries)
+    return f'<div class="mapkey">{spans}</div>'
+
+
+def _table(kind: str, shown: Answer) -> None:
+    with st.expander("Table and CSV", type="compact"):
+        rows = _chart(kind, shown).table()
+        st.table([{k: f"{v:,}" for k, v in row.items()} for row in rows], hide_index=True)
+        name = f"{shown.fp.model.id or 'model'}-{kind}.csv".replace("/", "-")
+        st.download_button(
+            "Download CSV", csv_text(rows), name, "text/csv", key=f"{kind}_csv", on_click="ignore"
+        )
+
+
+def csv_text(rows: list[dict[str, Any]]) -> str:
+    """Rows as CSV, bytes in full."""
+    out = StringIO()
+    writer = csv.DictWriter(out, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,102 @@
+"""An answer → tables that prove or continue it: fixes, sources, what grows, what was assumed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calculator.charts.crossing import outgrows_weights
+from calculator.fixes import fixes
+from calculator.units import GIB, format_bytes
+from calculator.verdict import gib_range
+from ui.answer import Answer
+from ui.markup import block, esc, table, title
+
+
+def show_fixes(shown: Answer) -> None:
+    """Single changes after which the scenario certainly fits."""
+    found = shown.found
+    if found is None or found.verdict == "fits":
+        return
+    rows = [
+        (
+            esc(fix.change)
+            + (f' <span class="muted">({LOSSY})</span>' if fix.changes_outputs else ""),
+            f"{fix.cache_bytes_per_device / GIB:,.2f}",
+            gib_range(fix.spare),
+        )
+        for fix in fixes(found)
+    ]
+    if not rows:
+        block(title("To be certain that it fits", "no single change found"))
+        return
+    several = " a device" if found.footprint.parallelism.num_devices > 1 else ""
+    head = ("change", f"cache, GiB{several}", "to spare, GiB")
+    block(
+        title("To be certain that it fits", "one change each, largest gain first"),
+        table(head, rows, right=(1, 2), classes="measure"),
+    )
+
+
+LOSSY = "changes outputs: measure"
+
+
+def show_sources(shown: Answer) -> None:
+    """Where the model's figures come from, one row each."""
+    model = shown.fp.model
+    with st.expander("Where each number comes from", type="compact"):
+        rows = [(f"<code>{esc(name)}</code>", esc(source)) for name, source in model.provenance]
+        source = esc(model.source)
+        if model.source.startswith("https://"):
+            source = f'<a href="{source}" target="_blank" rel="noopener">{source}</a>'
+        facts = [("Model", f"{esc(model.name)}, <code>{esc(model.model_type)}</code>")]
+        facts += [("Source", source)] if model.source else []
+        facts += [("Revision", esc(model.revision))] if model.revision else []
+        facts += [("Checked", esc(model.checked))] if model.checked else []
+        device = shown.found.budget.device if shown.found else None
+        if device and device.source:
+            said = f"{esc(device.source)}, checked {esc(device.checked)}"
+            facts.append((esc(device.name), said))
+        block(table(("what", "where from"), [*facts, *rows], classes="keys"))
+
+
+def show_growth(shown: Answer) -> None:
+    """The fixed part, the rate, and where the cache outgrows the weights."""
+    fp = shown.fp
+    rows = [
+        (name, f"{size:,} B", format_bytes(size))
+        for name, size in (
+            ("One more token of a sequence", fp.bytes_per_token),
+            ("Fixed part", fp.fixed_bytes),
+            ("Growing part", fp.num_bytes - fp.fixed_bytes),
+            ("The whole cache", fp.num_bytes),
+        )
+    ]
+    number = fp.parallelism.num_devices
+    remark = f"all {number} devices together" if number > 1 else ""
+    rows += _crossing_rows(shown)
+    block(
+        title("What is fixed, what grows", remark),
+        table(("", "", ""), [tuple(esc(c) for c in row) for row in rows], right=(1, 2)),
+    )
+
+
+def _crossing_rows(shown: Answer) -> list[tuple[str, str, str]]:
+    crossing = outgrows_weights(shown.found) if shown.found else None
+    if crossing is None:
+        return []
+    request, found = shown.fp.request, []
+    if crossing.sequences:
+        at = f"of {request.longest:,} tokens"
+        found.append(("More than the weights from", f"{crossing.sequences:,} sequences", at))
+    if crossing.tokens:
+        number = request.num_sequences
+        at = f"of {number:,} sequence{'s' if number > 1 else ''}"
+        found.append(("More than the weights from", f"{crossing.tokens:,} tokens", at))
+    return found
+
+
+def show_assumptions(shown: Answer) -> None:
+    found = [*shown.asked.notes, *shown.fp.assumptions]
+    found += shown.found.budget.basis if shown.found else ()
+    items = "".join(f"<li>{esc(sentence)}</li>" for sentence in found)
+    block(title("Assumed"), f"<ul>{items}</ul>")

@@ -1,0 +1,70 @@
+"""A footprint → a strip of its layers, one column each, and a table by kind."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calculator.charts.strip import LayerKind, layer_kinds, period
+from calculator.footprint import Footprint
+from calculator.model import shortest_pattern
+from calculator.units import format_bytes
+from ui.markup import block, esc, table, title
+from ui.theme import KIND_ROLES
+
+WIDEST = 64
+
+
+def show(fp: Footprint) -> None:
+    model = fp.model
+    kinds = layer_kinds(fp)
+    number = model.num_hidden_layers
+    every = model.every_layer_type()
+    cells = "".join(_cell(i, kinds[name]) for i, name in enumerate(every[:512], start=1))
+    label = "; ".join(_words(kind) for kind in kinds.values())
+    wide = number if number <= WIDEST else -(-number // -(-number // WIDEST))
+    narrow = period(shortest_pattern(model.layer_types))
+    block(
+        title(f"{number:,} layers", "hover: bytes, and what one more token adds"),
+        f'<div class="strip" role="img" aria-label="{esc(f"{number} layers: {label}.")}" '
+        f'style="--wide:{wide};--narrow:{min(narrow, number)}">{cells}</div>',
+        f'<div class="legend">{"".join(_legend(kind) for kind in kinds.values())}</div>',
+    )
+    with st.expander("Table by kind of layer", type="compact"):
+        block(_table(kinds))
+
+
+def _role(kind: LayerKind) -> str:
+    return KIND_ROLES[kind.letter[0]] if kind.letter else "none"
+
+
+def _cell(number: int, kind: LayerKind) -> str:
+    text = esc(
+        f"Layer {number}, {kind.label.lower()}: {format_bytes(kind.bytes_each)}, "
+        f"one more token adds {format_bytes(kind.added_each)}"
+    )
+    if not kind.letter:
+        return f'<span class="none" title="{text}"></span>'
+    part = "part" if kind.letter[0] in "SR" else "whole"
+    letter = "" if kind.letter[0] == "S" else kind.letter[0]
+    return f'<span class="{part}" title="{text}"><i class="k-{_role(kind)}">{letter}</i></span>'
+
+
+def _words(kind: LayerKind) -> str:
+    return f"{kind.layers} {kind.label.lower()} of {format_bytes(kind.bytes_each)} each"
+
+
+def _legend(kind: LayerKind) -> str:
+    letter = f"{kind.letter[0]}: " if kind.letter and kind.letter[0] != "S" else ""
+    label = f"{letter}{kind.label.lower()}, {kind.layers}"
+    swatch = f'<span class="sw k-{_role(kind)}"></span>'
+    size = f'<b class="n">{format_bytes(kind.bytes_each)} each</b>' if kind.letter else ""
+    return f"<span><span>{swatch}{esc(label)}</span>{size}</span>"
+
+
+def _table(kinds: dict[str, LayerKind]) -> str:
+    head = ("layer type", "keeps", "layers", "bytes each", "one more token adds, B")
+    rows = [
+        (esc(k.layer_type), esc(k.label), f"{k.layers:,}", f"{k.bytes_each:,}", f"{k.added_each:,}")
+        for k in kinds.values()
+    ]
+    return table(head, rows, right=(2, 3, 4))

@@ -1,0 +1,82 @@
+"""An answer → the tag, the sentence, the muted line, and what can be copied of it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calculator.explain import subject
+from calculator.units import format_gb, format_gib
+from calculator.verdict import TAGS, limits_text, verdict_sentence
+from ui import pasted
+from ui.answer import Answer
+from ui.link import link_query, page_url
+from ui.markup import MUTED, STRONG, block, esc, marked, unmarked
+
+CLASSES = {"fits": "fits", "marginal": "marginal", "does-not-fit": "not"}
+NO_DEVICE = "Choose a device, or type its memory, to see whether it fits."
+
+
+def sentence(shown: Answer) -> str:
+    """The sentence with its figures marked."""
+    size = shown.fp.num_bytes
+    figures = STRONG.format(format_gib(size)) + " " + MUTED.format(f"({format_gb(size)})")
+    if shown.found:
+        verdict = verdict_sentence(shown.found, strong=STRONG)
+    else:
+        verdict = shown.problem or NO_DEVICE
+    return f"{subject(shown.fp)}: {figures}. {verdict}"
+
+
+def show(shown: Answer, options: dict[str, str], *, embedded: bool) -> None:
+    """Tag, sentence, muted line; in an embed without what can be copied."""
+    tag = TAGS[shown.found.verdict] if shown.found else "No verdict"
+    kind = CLASSES[shown.found.verdict] if shown.found else "plain"
+    label = f'<span class="tag {kind}" role="status">{esc(tag)}</span>'
+    if embedded:
+        block(label)
+    else:
+        with st.container(horizontal=True, horizontal_alignment="distribute", wrap=False):
+            st.html(f'<div class="kv inline">{label}</div>', width="content")
+            _copy(shown, options)
+    limits = limits_text(shown.found, strong=STRONG) if shown.found else ""
+    under = f'<p class="under">{marked(limits)}</p>' if limits else ""
+    block(f'<h1 class="sentence">{marked(sentence(shown))}</h1>{under}')
+
+
+def _copy(shown: Answer, options: dict[str, str]) -> None:
+    with st.popover("Copy", type="tertiary", icon=":material/content_copy:"):
+        for label, text in copies(shown, options).items():
+            st.caption(label)
+            st.code(text, language=None, wrap_lines=True)
+
+
+def copies(shown: Answer, options: dict[str, str]) -> dict[str, str]:
+    """What the popover offers: sentence, link, command, a row of a table."""
+    is_pasted = options["model"] == pasted.NAME
+    link = f"{page_url()}?{link_query(options, shown.found)}"
+    in_link = not is_pasted or pasted.link_code(pasted.text())
+    asked = shown.asked
+    command = asked.command("capacity" if shown.found else "estimate")
+    named = "Command" if not is_pasted else "Command, with the configuration saved as config.json"
+    return {
+        "Sentence": unmarked(sentence(shown)),
+        "Link" if in_link else "Link, without the pasted configuration, which is too long": link,
+        named: command.replace(pasted.NAME, "config.json"),
+        "Markdown row": markdown_row(shown),
+    }
+
+
+def markdown_row(shown: Answer) -> str:
+    fp = shown.fp
+    key, value = fp.dtypes
+    types = key if key == value else f"{key}/{value}"
+    cells = [
+        fp.model.name,
+        f"{fp.request.longest:,} × {fp.request.num_sequences:,}",
+        types,
+        fp.engine.engine,
+        f"{fp.num_bytes:,} B",
+        format_gib(fp.num_bytes),
+        TAGS[shown.found.verdict] if shown.found else "–",
+    ]
+    return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"

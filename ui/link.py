@@ -1,0 +1,78 @@
+"""The URL ↔ options: bad parameters become sentences, and a copied link says everything."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from calculator.capacity import Capacity
+from calculator.errors import CalculatorError, shown
+from calculator.scenario import LINK_VERSION, parse_range
+from calculator.units import format_gib
+from ui import pasted
+from ui.scenario import DEFAULTS, NAMES, default_model, problem_with
+
+OTHERS = ("embed", "embed_options", "v", pasted.PARAMETER)
+
+
+def read_link() -> None:
+    """On a session's first run: drop what cannot be used, and remember a sentence for each."""
+    if "link_notes" in st.session_state:
+        return
+    notes = []
+    if problem := _version_problem(st.query_params.get("v", str(LINK_VERSION))):
+        notes.append(problem)
+    if code := st.query_params.get(pasted.PARAMETER):
+        try:
+            pasted.take_from_link(code)
+        except CalculatorError as error:
+            notes.append(str(error))
+    for name in list(st.query_params):
+        if name in OTHERS:
+            continue
+        if name not in NAMES:
+            notes.append(f"{shown(name)} is no option of this page; it is ignored.")
+            del st.query_params[name]
+            continue
+        given = st.query_params.get_all(name)
+        problem, text = problem_with(name, given[-1]) if len(given) == 1 else ("given twice", "")
+        if problem:
+            default = default_model() if name == "model" else DEFAULTS.get(name, "none")
+            if len(given) > 1:
+                problem = f"{name} stands in the link {len(given)} times."
+            notes.append(f"{problem} The default is used: {default}.")
+            del st.query_params[name]
+        elif text != given[0]:
+            st.query_params[name] = text
+    st.session_state["link_notes"] = notes
+
+
+def _version_problem(version: str) -> str:
+    if version == str(LINK_VERSION):
+        return ""
+    return (
+        f"This link is of version {shown(version)}; this page writes and reads version "
+        f"{LINK_VERSION}, so what it shows may differ from what was shared."
+    )
+
+
+def link_query(options: dict[str, str], found: Capacity | None) -> str:
+    """Every option, defaults included: a default that changes later must not change the link."""
+    told = dict(options)
+    if found and "overhead" not in told:
+        low, high = found.budget.overhead
+        text = f"{format_gib(low, 1)}..{format_gib(high, 1)}".replace(" ", "")
+        told["overhead"] = (
+            text if parse_range("overhead", text) == (low, high) else f"{low}..{high}"
+        )
+    if told["model"] == pasted.NAME and (code := pasted.link_code(pasted.text())):
+        told[pasted.PARAMETER] = code
+    return urlencode([*told.items(), ("v", LINK_VERSION)])
+
+
+def page_url() -> str:
+    """Where this page is served, without query and page name."""
+    parts = urlsplit(st.context.url or "http://localhost:8501/")
+    path = parts.path.removesuffix("/catalogue").rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{path}/"

@@ -1,0 +1,41 @@
+"""The entry script: page, navigation, and the inputs that all pages share."""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+if str(HERE.parent) not in sys.path:  # the page's own modules are imported as `ui`
+    sys.path.insert(0, str(HERE.parent))
+
+from ui import scheme  # noqa: E402
+from ui.link import read_link  # noqa: E402
+from ui.markup import block, esc  # noqa: E402
+from ui.scenario import inputs  # noqa: E402
+from ui.theme import ASSETS, is_dark, style_sheet  # noqa: E402
+
+st.set_page_config(
+    page_title="KV cache calculator",
+    page_icon=str(ASSETS / "icon.svg"),
+    layout="wide",
+    initial_sidebar_state=320,
+)
+st.html(style_sheet())
+embedded = bool(st.context.is_embedded)
+read_link()
+page = st.navigation(
+    [
+        st.Page(HERE / "pages" / "plan.py", title="Plan", default=True),
+        st.Page(HERE / "pages" / "catalogue.py", title="Catalogue"),
+    ],
+    position="hidden" if embedded else "top",
+)
+if not embedded:
+    st.logo(str(ASSETS / f"logo-{'dark' if is_dark() else 'light'}.svg"), size="large")
+    with st.sidebar:
+        inputs()
+for sentence in st.session_state["link_notes"]:
+    block(f'<div class="notice" role="status">{esc(sentence)}</div>')
+page.run()
+scheme.follow()

@@ -1,0 +1,72 @@
+"""Text that nobody vouches for → HTML: everything is escaped here, nowhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+import streamlit as st
+
+STRONG, MUTED = "\x02{}\x03", "\x04{}\x05"
+_UNITS = re.compile(r"(\d) (?:(GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|(%))|(\d) × (?=\d)")
+
+
+def esc(text: object) -> str:
+    """Escaped, a number kept together with its unit."""
+    return _UNITS.sub(_joined, escape(str(text)))
+
+
+def _joined(found: re.Match[str]) -> str:
+    if found[4]:
+        return f"{found[4]} ×\N{NO-BREAK SPACE}"
+    return f"{found[1]}\N{NO-BREAK SPACE}{found[2] or found[3]}"
+
+
+def marked(text: str) -> str:
+    """Escaped text in which STRONG and MUTED templates have marked passages."""
+    plain = esc(text)
+    for mark, tag in (
+        ("\x02", "<b>"), ("\x03", "</b>"), ("\x04", '<span class="muted">'), ("\x05", "</span>"),
+    ):  # fmt: skip
+        plain = plain.replace(mark, tag)
+    return plain
+
+
+def unmarked(text: str) -> str:
+    """The same text for copying."""
+    return re.sub("[\x02-\x05]", "", text)
+
+
+def block(*parts: str, classes: str = "kv") -> None:
+    """One block of our HTML on the page."""
+    st.html(f'<div class="{classes}">{"".join(parts)}</div>')
+
+
+def title(text: str, remark: str = "") -> str:
+    """A block's heading with a muted remark on the same line."""
+    muted = f'<span class="muted">{esc(remark)}</span>' if remark else ""
+    return f"<h2>{esc(text)}{muted}</h2>"
+
+
+def table(
+    head: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    *,
+    right: Iterable[int] = (),
+    classes: str = "",
+) -> str:
+    """A table of cells that are HTML already; `right` are the columns of numbers."""
+    numeric = set(right)
+    heads = "".join(
+        f'<th scope="col"{_right(i, numeric)}>{escape(h)}</th>' for i, h in enumerate(head)
+    )
+    body = "".join(
+        "<tr>" + "".join(f"<td{_right(i, numeric)}>{c}</td>" for i, c in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    return f'<table class="{classes}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _right(column: int, numeric: set[int]) -> str:
+    return ' class="r"' if column in numeric else ""

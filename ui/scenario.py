@@ -1,0 +1,184 @@
+"""Widgets ↔ options: the inputs every page shares, each under its option's name in the URL."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calculator.catalog import find_preset, preset_paths
+from calculator.devices import devices
+from calculator.dtypes import CACHE_DTYPES, WEIGHT_DTYPES
+from calculator.engines import ENGINES
+from calculator.errors import CalculatorError
+from calculator.scenario import scenario
+from calculator.units import parse_count
+from ui import pasted
+from ui.answer import flags_of, model_of, overhead_hint
+
+NONE = "none"
+DEFAULTS = {
+    "model": "llama-3.1-8b", "context": "8192", "sequences": "1", "kv_dtype": "auto",
+    "weights_dtype": "bf16", "device": "h100-sxm-80gb", "devices": "1", "engine": "ideal",
+    "share": "0.92",
+}  # fmt: skip
+OPTIONAL = (
+    "overhead", "weights_bytes", "encoder_context", "shared_prefix", "set", "pp", "dp",
+)  # fmt: skip
+NAMES = (*DEFAULTS, *OPTIONAL)
+UNCHECKED = (("kv_dtype", "auto"), ("weights_dtype", "auto"), ("device", NONE))
+LIMITS = {"sequences": 2**31, "devices": 2**14, "pp": 2**10, "dp": 2**10}
+QUICK = {"4K": "4096", "8K": "8192", "32K": "32768", "128K": "131072", "max": "max"}
+
+
+def models() -> list[str]:
+    """What can be chosen: every preset, and the configuration pasted in this session."""
+    found = sorted(preset_paths())
+    return [pasted.NAME, *found] if pasted.text() else found
+
+
+def default_model() -> str:
+    return DEFAULTS["model"] if find_preset(DEFAULTS["model"]) else "llama-3-8b"
+
+
+def chosen() -> dict[str, str]:
+    """The options as they stand in the widgets, or in the URL where there are none."""
+    source = st.query_params if st.context.is_embedded else st.session_state
+    found = {}
+    for name in NAMES:
+        value = source.get(name)
+        if value is None or value == "":
+            value = default_model() if name == "model" else DEFAULTS.get(name)
+        if value is not None and not (name in ("pp", "dp") and str(value) == "1"):
+            found[name] = str(value).strip()
+    return found
+
+
+def inputs() -> None:
+    """The seven inputs, and the rest folded away."""
+    ids = models()
+    st.selectbox(
+        "Model", ids, index=ids.index(default_model()), key="model", bind="query-params",
+        accept_new_options=True,
+        help="A preset by its id: type to search. Any other model: paste its config.json below.",
+    )  # fmt: skip
+    pasted.popover()
+    model = _model()
+    _context()
+    if model is not None and model.has_encoder:
+        st.text_input(
+            "Encoder tokens", "1500", key="encoder_context", bind="query-params",
+            help="Tokens of the encoder's output; each layer keeps keys and values of them.",
+        )  # fmt: skip
+    st.number_input(
+        "Sequences at once", 1, LIMITS["sequences"], 1, 1, key="sequences", bind="query-params"
+    )  # fmt: skip
+    left, right = st.columns(2)
+    left.selectbox("Cache type", ["auto", *CACHE_DTYPES], key="kv_dtype", bind="query-params")
+    right.selectbox(
+        "Weights type", ["auto", *WEIGHT_DTYPES], index=WEIGHT_DTYPES.index("bf16") + 1,
+        key="weights_dtype", bind="query-params",
+    )  # fmt: skip
+    if model is not None and model.num_parameters is None and model.weights_bytes is None:
+        st.text_input(
+            "Weights, size", key="weights_bytes", bind="query-params", placeholder="such as 15 GiB",
+            help="The number of parameters is not known, so say how large the weights are.",
+        )  # fmt: skip
+    _devices()
+    st.selectbox("Engine", list(ENGINES), key="engine", bind="query-params")
+    _engine_flags()
+    _other_needs()
+
+
+def _model() -> object:
+    try:
+        return model_of(str(st.session_state.get("model")), pasted.text())
+    except CalculatorError:
+        return None
+
+
+def _context() -> None:
+    st.text_input(
+        "Context, tokens", DEFAULTS["context"], key="context", bind="query-params",
+        help="Tokens of the longest sequence, prompt and answer together; 8192, 8k and 128k are "
+        "understood, k is 1024.",
+    )  # fmt: skip
+    typed = str(st.session_state.get("context", "")).strip().lower()
+    same = {"4k": "4K", "8k": "8K", "32k": "32K", "128k": "128K"}
+    shown = same.get(typed) or next((k for k, v in QUICK.items() if v == typed), None)
+    st.session_state["context_quick"] = shown
+    st.segmented_control(
+        "Context, common lengths", list(QUICK), key="context_quick", on_change=_take_quick,
+        width="stretch", wrap=False, label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def _take_quick() -> None:
+    picked = st.session_state["context_quick"]
+    if picked:
+        st.session_state["context"] = QUICK[picked]
+
+
+def _devices() -> None:
+    left, right = st.columns([2.6, 1])
+    ids = [device.id for device in devices()]
+    left.selectbox(
+        "Device", [*ids, NONE], index=ids.index(DEFAULTS["device"]), key="device",
+        bind="query-params", accept_new_options=True,
+    )  # fmt: skip
+    right.number_input("How many", 1, LIMITS["devices"], 1, 1, key="devices", bind="query-params")
+
+
+def _engine_flags() -> None:
+    with st.expander("Engine flags", type="compact"):
+        left, right = st.columns(2)
+        left.number_input("Pipeline parallel", 1, LIMITS["pp"], 1, 1, key="pp", bind="query-params")
+        right.number_input("Data parallel", 1, LIMITS["dp"], 1, 1, key="dp", bind="query-params")
+        st.caption("Tensor parallel is the number of devices ÷ both.")
+        st.text_input(
+            "Shared prefix, tokens", key="shared_prefix", bind="query-params", placeholder="0",
+            help="Tokens at the start that are the same in all sequences and stored once.",
+        )  # fmt: skip
+        if flags := flags_of(str(st.session_state.get("engine"))):
+            st.text_input(
+                "Flags", key="set", bind="query-params", placeholder=f"{flags[0]}=…",
+                help=f"FLAG=VALUE, several with commas: {', '.join(flags)}.",
+            )  # fmt: skip
+
+
+def _other_needs() -> None:
+    with st.expander("Other needs and share", type="compact"):
+        st.text_input(
+            "Other needs of a device", key="overhead", bind="query-params",
+            placeholder=overhead_hint(str(st.session_state.get("device"))),
+            help="Activations, graphs, runtime: LOW..HIGH. An estimate; left empty, it is the "
+            "5th to 95th percentile of 120 public start-up logs for devices of this size.",
+        )  # fmt: skip
+        st.text_input(
+            "Share of memory", DEFAULTS["share"], key="share", bind="query-params",
+            help="What the engine may use of the device's memory (--gpu-memory-utilization).",
+        )  # fmt: skip
+
+
+def problem_with(name: str, text: str) -> tuple[str, str]:
+    """(sentence on what is wrong, canonical text) of one option in a link; one of them is empty."""
+    options = {"model": default_model(), name: text}
+    try:
+        if name == "model":
+            model_of(text, pasted.text())
+        elif name in LIMITS:
+            text = str(parse_count(name, text, at_most=LIMITS[name]))
+        elif (name, text) not in UNCHECKED and name != "set":  # flags depend on the engine
+            options |= {"device": DEFAULTS["device"]} if name != "device" else {}
+            asked = scenario(options)
+            if (
+                name == "device"
+                and asked.device
+                and asked.device.memory_basis != "typed by the user"
+            ):
+                text = asked.device.id
+            if name == "kv_dtype":
+                text = str(asked.request.key_dtype)
+            if name == "weights_dtype":
+                asked.capacity()
+    except CalculatorError as error:
+        return str(error), ""
+    return "", text
