@@ -10,7 +10,7 @@ from calculator.engines.ideal import Ideal
 from calculator.errors import InvalidInput
 from calculator.items import Item, Row
 from calculator.model import ModelSpec
-from calculator.parallel import SINGLE, Parallelism, dealt, stage_sizes
+from calculator.parallel import SINGLE, Lengths, Parallelism, dealt, stage_sizes
 from calculator.request import Request
 from calculator.tensors import EveryNthToken, LastGroup, OpenGroup
 
@@ -182,7 +182,7 @@ def footprint(
         )
     if parallelism.pipeline_parallel_size > 1:  # refused here, not when devices are asked for
         stage_sizes(model.num_hidden_layers, parallelism.pipeline_parallel_size)
-    hands = (request.lengths,)
+    hands: tuple[Lengths, ...] = (request.lengths,)
     if parallelism.data_parallel_size > 1:
         hands = dealt(request.lengths, parallelism.data_parallel_size)
     return Footprint(

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from calculator.errors import InvalidInput
 from calculator.units import checked_int
+
+
+Lengths: TypeAlias = tuple[tuple[int, int], ...]
+"""(tokens, how many sequences have so many)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,7 @@ def stage_sizes(num_layers: int, stages: int) -> tuple[int, ...]:
     return tuple(even + (first <= i < first + left) for i in range(stages))
 
 
-def dealt(
-    lengths: tuple[tuple[int, int], ...], hands: int
-) -> tuple[tuple[tuple[int, int], ...], ...]:
+def dealt(lengths: Lengths, hands: int) -> tuple[Lengths, ...]:
     """(tokens, count) pairs of sequences dealt one by one to data-parallel replicas.
 
     >>> dealt(((100, 3), (8, 2)), 2)
