@@ -11,6 +11,7 @@ from calculator.errors import InvalidInput, shown
 ENGINES = {
     "ideal": "calculator.engines.ideal:Ideal",
     "transformers": "calculator.engines.transformers:Transformers",
+    "llama.cpp": "calculator.engines.llamacpp:LlamaCpp",
 }
 
 
