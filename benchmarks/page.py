@@ -1,0 +1,72 @@
+"""A rerun of the Plan page beside an empty page that shows the same charts as static figures.
+
+    python benchmarks/page.py        exit status 1 when a goal is missed
+
+Both run in this process by Streamlit's own test runner, without a browser. Needs the extra `app`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from itertools import count, cycle
+from pathlib import Path
+from typing import Any
+
+import plotly.io
+from ratios import Ratio, best_in_turns, table
+from streamlit.testing.v1 import AppTest
+
+MAIN = Path(__file__).parents[1] / "ui" / "main.py"
+GOAL = 2
+
+
+def static_page(figures) -> None:  # no names from this file: only its source is run
+    """The empty page."""
+    import streamlit as st
+
+    for number, figure in enumerate(figures):
+        st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=str(number))
+
+
+def plan_page() -> AppTest:
+    page = AppTest.from_file(str(MAIN), default_timeout=60).run()
+    assert not page.exception, page.exception[0].message
+    return page
+
+
+def rerun(page: AppTest, context: int) -> None:
+    """One rerun with the context typed, from the entry script on."""
+    # the test runner would run only the page's own file the second time, without the inputs
+    page._finished_page_script_hash = ""
+    page.text_input(key="context").set_value(str(context)).run()
+    assert not page.exception, page.exception[0].message
+
+
+def figures_of(page: AppTest) -> list[Any]:
+    return [plotly.io.from_json(chart.proto.spec) for chart in page.get("plotly_chart")]
+
+
+def ratio(name: str, contexts: Callable[[], int]) -> Ratio:
+    page = plan_page()
+    figures = figures_of(page)
+    static = AppTest.from_function(static_page, args=(figures,), default_timeout=60).run()
+    assert len(static.get("plotly_chart")) == len(figures) > 0
+    ours, theirs = best_in_turns(lambda: rerun(page, contexts()), static.run, calls=1, rounds=40)
+    return Ratio(name, ours, f"an empty page with its {len(figures)} charts", theirs, GOAL)
+
+
+def main() -> int:
+    logging.disable(logging.WARNING)  # the test runner has no browser session, and says so
+    seen, new = cycle([8192, 16_384]), count(20_000)
+    ratios = [
+        ratio("rerun, a context seen before", lambda: next(seen)),
+        ratio("rerun, a new context", lambda: next(new)),
+    ]
+    print(table(ratios))
+    return 0 if all(ratio.holds for ratio in ratios) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
