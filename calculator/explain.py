@@ -139,7 +139,7 @@ def slots_text(growth: Growth, slots: int, *, ragged: bool = False) -> str:
         case OpenGroup():
             return f"T mod {growth.stride} = {slots:,}"
         case LastGroup():
-            return f"min(1, T ÷ {growth.stride}) = {slots:,}"
+            return f"{growth.stride} once T ≥ {growth.stride} = {slots:,}"
         case LastTokens():
             return f"min(T, W) = {slots:,}"
         case CurrentChunk():

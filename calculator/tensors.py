@@ -34,7 +34,7 @@ class OpenGroup(NamedTuple):
 
 
 class LastGroup(NamedTuple):
-    """One slot for the last complete group of `stride` tokens; none before there is one."""
+    """A slot for each token of the last complete group of `stride`; none before there is one."""
 
     stride: int
     rule: Literal["last_group"] = "last_group"

@@ -75,7 +75,7 @@ class Engine:
             case OpenGroup():
                 return seq_len % growth.stride
             case LastGroup():
-                return min(1, seq_len // growth.stride)
+                return growth.stride if seq_len >= growth.stride else 0
             case CurrentChunk():
                 return min(seq_len, growth.chunk)
             case EncoderTokens():

@@ -212,8 +212,8 @@ def _compressed(cache: CompressedAttention) -> tuple[StateTensor, ...]:
     Source: `modeling_deepseek_v4.py`, `DeepseekV4HCACache.update` (keys and values are one tensor),
     `.store_compression_weights` (buffers of T mod n tokens, a key and a gate each) and, where an
     indexer chooses among entries, `DeepseekV4CSACache.update_overlap_state` (two series a buffer,
-    and the last group's first one). A layer without compression is a plain sliding layer, which
-    keeps the key a second time as value.
+    and the last complete group's first one). A layer without compression is a plain sliding layer,
+    which keeps the key a second time as value.
     """
     window, *_ = found = cache.tensors()
     n = cache.compress_ratio

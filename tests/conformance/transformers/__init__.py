@@ -1,0 +1,1 @@
+"""Our transformers engine held against transformers' own model code, type by type."""
