@@ -70,3 +70,10 @@ def _total(model: ModelSpec, name: str | None, given: int | None) -> tuple[int, 
         found.name,
         f"Weights: {count:,} parameters × {size} B ({found.name}), every one in this type{wider}.",
     )
+
+
+def published_weights(model: ModelSpec) -> Weights | None:
+    """The weights as the checkpoint stores them, on one device; None where that is not known."""
+    if model.weights_bytes is None and (model.weights_dtype is None or not model.num_parameters):
+        return None
+    return weights_of(model, Parallelism())

@@ -20,7 +20,7 @@ def read_link() -> None:
     """On a session's first run: drop what cannot be used, and remember a sentence for each."""
     if "link_notes" in st.session_state:
         return
-    notes = []
+    notes, changed = [], False
     if problem := _version_problem(st.query_params.get("v", str(LINK_VERSION))):
         notes.append(problem)
     if code := st.query_params.get(pasted.PARAMETER):
@@ -33,7 +33,6 @@ def read_link() -> None:
             continue
         if name not in NAMES:
             notes.append(f"{shown(name)} is no option of this page; it is ignored.")
-            del st.query_params[name]
             continue
         given = st.query_params.get_all(name)
         problem, text = problem_with(name, given[-1]) if len(given) == 1 else ("given twice", "")
@@ -43,9 +42,13 @@ def read_link() -> None:
                 problem = f"{name} stands in the link {len(given)} times."
             notes.append(f"{problem} The default is used: {default}.")
             del st.query_params[name]
+            changed = True
         elif text != given[0]:
             st.query_params[name] = text
+            changed = True
     st.session_state["link_notes"] = notes
+    if changed:
+        st.rerun()  # widgets take their first values from the query the run started with
 
 
 def _version_problem(version: str) -> str:

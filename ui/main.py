@@ -15,6 +15,7 @@ from ui.markup import block, esc  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
 from ui.theme import ASSETS, is_dark, style_sheet  # noqa: E402
 
+read_link()
 st.set_page_config(
     page_title="KV cache calculator",
     page_icon=str(ASSETS / "icon.svg"),
@@ -23,7 +24,6 @@ st.set_page_config(
 )
 st.html(style_sheet())
 embedded = bool(st.context.is_embedded)
-read_link()
 page = st.navigation(
     [
         st.Page(HERE / "pages" / "plan.py", title="Plan", default=True),
@@ -32,10 +32,11 @@ page = st.navigation(
     position="hidden" if embedded else "top",
 )
 if not embedded:
-    st.logo(str(ASSETS / f"logo-{'dark' if is_dark() else 'light'}.svg"), size="large")
+    st.logo(str(ASSETS / f"logo-{'dark' if is_dark() else 'light'}.svg"), size="medium")
     with st.sidebar:
         inputs()
-for sentence in st.session_state["link_notes"]:
-    block(f'<div class="notice" role="status">{esc(sentence)}</div>')
+if notes := st.session_state["link_notes"]:
+    lines = "".join(f"<p>{esc(sentence)}</p>" for sentence in notes)
+    block(f'<div class="notice" role="status">{lines}</div>')
 page.run()
 scheme.follow()

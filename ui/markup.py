@@ -9,7 +9,7 @@ from html import escape
 import streamlit as st
 
 STRONG, MUTED = "\x02{}\x03", "\x04{}\x05"
-_UNITS = re.compile(r"(\d) (?:(GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|(%))|(\d) × (?=\d)")
+_UNITS = re.compile(r"(\d) (?:(GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|(%))|(\d) × (?=\w)")
 
 
 def esc(text: object) -> str:
@@ -58,6 +58,7 @@ def table(
 ) -> str:
     """A table of cells that are HTML already; `right` are the columns of numbers."""
     numeric = set(right)
+    head = tuple(head)
     heads = "".join(
         f'<th scope="col"{_right(i, numeric)}>{escape(h)}</th>' for i, h in enumerate(head)
     )
@@ -65,7 +66,8 @@ def table(
         "<tr>" + "".join(f"<td{_right(i, numeric)}>{c}</td>" for i, c in enumerate(row)) + "</tr>"
         for row in rows
     )
-    return f'<table class="{classes}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    top = f"<thead><tr>{heads}</tr></thead>" if any(head) else ""
+    return f'<table class="{classes}">{top}<tbody>{body}</tbody></table>'
 
 
 def _right(column: int, numeric: set[int]) -> str:

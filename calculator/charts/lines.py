@@ -40,6 +40,7 @@ class LineChart:
     here: tuple[int, int]
     room: tuple[int, int] | None
     limit: int | None
+    weights: int | None
     fp: Footprint
     found: Capacity | None
 
@@ -79,9 +80,9 @@ class LineChart:
         layout = frame.layout(palette, right=62 if self.room else 24) | {
             "xaxis": x_axis | {"type": "log", "range": self._x_range()},
             "yaxis": self._y_axis(palette, scale, low, high),
-            "shapes": shapes + self._limit_line(palette),
+            "shapes": shapes + self._limit_line(palette) + self._weights_line(palette, low, high),
             "annotations": notes + self._names(palette, scale) + self._value(palette, scale)
-            + self._limit_note(palette),
+            + self._limit_note(palette) + self._weights_note(palette, scale, low, high),
         }  # fmt: skip
         return go.Figure({"data": traces, "layout": layout})
 
@@ -112,9 +113,9 @@ class LineChart:
         if scale == "linear":
             return axis | {"range": [low, high], "nticks": 6}
         span = log2(high) - log2(low)
-        step = 1 if span < 5 else 2 if span < 12 else 4
+        step = 1 if span < 5 else 2 if span < 16 else 4
         exponents = range(ceil(log2(low) / step) * step, floor(log2(high)) + 1, step)
-        ticks = [2.0**n for n in exponents]
+        ticks = [2.0**n for n in exponents if 2.0**n > low * 1.2]
         text = [f"{t:,.0f}" if t >= 1 else f"1/{1 / t:,.0f}" for t in ticks]
         bounds = [log2(low) * LOG10_2, log2(high) * LOG10_2]
         return axis | {"type": "log", "range": bounds, "tickvals": ticks, "ticktext": text}
@@ -193,6 +194,25 @@ class LineChart:
         )
         return [note | {"x": log2(self.limit) * LOG10_2, "yref": "paper", "y": 0}]
 
+    def _weights_line(self, palette: Palette, low: float, high: float) -> list[dict[str, Any]]:
+        if not self.weights or not low < self.weights / GIB < high:
+            return []
+        y, line = self.weights / GIB, {"color": palette.weights, "width": 2}
+        return [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
+             "line": line, "layer": "below"}
+        ]  # fmt: skip
+
+    def _weights_note(
+        self, palette: Palette, scale: Scale, low: float, high: float
+    ) -> list[dict[str, Any]]:
+        if not self._weights_line(palette, low, high):
+            return []
+        text = f"weights<br>{gib2(self.weights or 0)}"
+        note = frame.note(text, palette.muted, xanchor="left", yanchor="middle", xshift=6)
+        y = _on_axis((self.weights or 0) / GIB, scale)
+        return [note | {"xref": "paper", "x": 1, "y": y}]
+
     @property
     def _limit_is_shown(self) -> bool:
         xs = [x for x, _ in self.lines[0].points]
@@ -205,12 +225,13 @@ class LineChart:
             inside = [p for p in line.points if low_high[0] < p[1] / GIB < low_high[1]]
             if not inside:
                 continue
-            at = len(inside) // 9 if scale == "log" else len(inside) * 8 // 10
+            near_start = scale == "log" and self.variable == "context"
+            at = len(inside) // 9 if near_start else len(inside) * 7 // 10
             x, size = inside[min(at, len(inside) - 1)]
             colour = palette.accent if line.own else palette.muted
             notes.append(
                 frame.note(line.name, colour, xanchor="right", yanchor="bottom", yshift=2)
-                | {"x": log2(x) * LOG10_2, "y": _on_axis(size / GIB, scale), "xanchor": "center"}
+                | {"x": log2(x) * LOG10_2, "y": _on_axis(size / GIB, scale)}
             )
         return notes
 
@@ -250,17 +271,15 @@ def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
     )
     at = (here, max(fp.bytes_per_device))
     limit = fp.model.max_position_embeddings
-    return LineChart("context", lines, at, _room_of(found), limit, fp, found)
+    return LineChart("context", lines, at, _room_of(found), limit, None, fp, found)
 
 
 def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
     """This context and two others, over the number of sequences."""
     here, context = fp.request.num_sequences, fp.request.longest
-    others = [max(1, context // 8), context * 8]
-    limit = fp.model.max_position_embeddings
-    if limit and limit < others[1] and limit != context:
-        others[1] = limit
-    contexts = sorted({context, *others})
+    limit = fp.model.max_position_embeddings or context * 8
+    far = context * 8 if context * 8 <= limit else max(1, context // 64)
+    contexts = sorted({context, max(1, context // 8), far})
     xs = sorted({*between(1, max(256, power_above(here))), here})
     table = sizes_on_device(fp, contexts, xs)
     lines = tuple(
@@ -268,7 +287,8 @@ def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
         for n, sizes in zip(contexts, table, strict=True)
     )
     at = (here, max(fp.bytes_per_device))
-    return LineChart("sequences", lines, at, _room_of(found), None, fp, found)
+    weights = found.budget.weights.bytes_per_device if found and found.budget.weights else None
+    return LineChart("sequences", lines, at, _room_of(found), None, weights, fp, found)
 
 
 def _room_of(found: Capacity | None) -> tuple[int, int] | None:

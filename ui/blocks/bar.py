@@ -6,8 +6,8 @@ from math import log10
 
 from calculator.capacity import Capacity
 from calculator.charts.bar import Bar, Segment, gib_span, memory_bar
-from calculator.charts.crossing import outgrows_weights
 from calculator.units import GIB, format_gib
+from calculator.weights import published_weights
 from ui.markup import block, esc, title
 
 
@@ -31,7 +31,7 @@ def show(found: Capacity) -> None:
         f'<div class="bar" role="img" aria-label="{label}">{parts}{limit}</div>',
         _scale(bar),
         f'<div class="key">{"".join(_key(s) for s in bar.segments if s.in_key)}</div>',
-        _note(found),
+        _published(found),
     )
 
 
@@ -81,17 +81,11 @@ def _key(segment: Segment) -> str:
     )
 
 
-def _note(found: Capacity) -> str:
-    """Where the cache is larger than the weights beside it."""
-    crossing, request = outgrows_weights(found), found.footprint.request
-    if crossing is None or crossing.sequences is None:
+def _published(found: Capacity) -> str:
+    """What the checkpoint itself takes, where another type of weights is asked for."""
+    model, weights = found.footprint.model, found.budget.weights
+    own = published_weights(model)
+    if weights is None or own is None or own.num_bytes == weights.num_bytes:
         return ""
-    if request.num_sequences >= crossing.sequences:
-        start = "The cache is larger than the weights"
-    else:
-        start = "The cache is smaller than the weights"
-    from_batch = f"at this context it is larger from batch {crossing.sequences:,}"
-    tokens = crossing.tokens
-    number = request.num_sequences
-    from_context = f", at batch {number:,} from {tokens:,} tokens" if tokens else ""
-    return f'<p class="under">{esc(f"{start}: {from_batch}{from_context}.")}</p>'
+    text = f"The checkpoint is published in {own.dtype}, {format_gib(own.num_bytes)} of weights"
+    return f'<p class="under">{esc(f"{text}: choose auto as the weights type for that.")}</p>'

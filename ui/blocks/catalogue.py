@@ -14,12 +14,14 @@ from calculator.footprint import footprint
 from calculator.model import ModelSpec
 from calculator.request import Request
 from calculator.scenario import LINK_VERSION
+from calculator.tensors import Constant
 from calculator.units import format_bytes, format_gib, format_tokens
 from ui.markup import block, esc, table, title
+from ui.theme import KIND_ROLES
 
 MODEL_HEAD = (
-    "model", "layers", "KV heads", "head dim", "B a token", "fixed, B", "context", "parameters",
-    "source", "checked",
+    "model", "layers", "kinds", "KV heads", "head dim", "B a token", "fixed, B", "context",
+    "parameters", "source", "checked",
 )  # fmt: skip
 DEVICE_HEAD = ("device", "form", "memory", "visible to programs", "bandwidth", "basis", "checked")
 
@@ -35,7 +37,7 @@ def show_models(options: dict[str, str]) -> None:
     if not rows:
         block('<p class="under">No preset matches.</p>')
         return
-    numbers = (1, 2, 3, 4, 5, 6, 7)
+    numbers = (1, 3, 4, 5, 6, 7, 8)
     block(f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers)}</div>')
 
 
@@ -78,8 +80,9 @@ def _model_row(model: ModelSpec, options: dict[str, str]) -> list[str]:
     return [
         _link(model.name, options, model=model.id),
         f"{model.num_hidden_layers:,}",
-        _each(model, "num_key_value_heads"),
-        _each(model, "head_dim"),
+        _kinds(model),
+        _each(model, "heads"),
+        _each(model, "width"),
         rate,
         fixed,
         format_tokens(limit) if limit else "–",
@@ -101,15 +104,29 @@ def _rates(model: ModelSpec) -> tuple[str, str]:
 
 
 def _each(model: ModelSpec, field: str) -> str:
-    """The values of a field over the model's caches; a dash where none has it."""
+    """Heads or widths of the tensors that hold tokens; a dash where there are only states."""
     found = dict.fromkeys(
-        str(getattr(c, field)) for g in model.layer_groups for c in g.caches if hasattr(c, field)
+        f"{getattr(t, field):,}"
+        for group in model.layer_groups
+        for cache in group.caches
+        for t in cache.tensors()
+        if not isinstance(t.growth, Constant)
     )
     return " · ".join(found) or "–"
 
 
+def _kinds(model: ModelSpec) -> str:
+    """A swatch for each kind of layer, its name on hover."""
+    found = {c.label: c.letter for g in model.layer_groups for c in g.caches}
+    return "".join(
+        f'<span class="letter k-{KIND_ROLES[letter]}" title="{esc(label)}">{letter}</span>'
+        for label, letter in found.items()
+    )
+
+
 def _short(url: str) -> str:
-    return url.removeprefix("https://").removeprefix("huggingface.co/").split("/resolve/")[0][:48]
+    """Whose page it is: the publisher on the Hub, else the site."""
+    return url.removeprefix("https://").removeprefix("huggingface.co/").split("/")[0]
 
 
 def _device_row(device: Device, options: dict[str, str]) -> list[str]:

@@ -68,7 +68,7 @@ def _head(text: str, remark: str, modes: tuple[str, ...], key: str) -> str:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.html(f'<div class="kv inline">{title(text, remark)}</div>', width="content")
+        st.html(f'<div class="kv inline tall">{title(text, remark)}</div>', width="content")
         if not modes:
             return ""
         picked = st.segmented_control(

@@ -13,14 +13,15 @@ HEAD = ("layers", "tensors", "slots", "heads", "width", "B a value", "sequences"
 
 def show(fp: Footprint) -> None:
     found = explain(fp)
-    copies = any(row.copies > 1 for row in found.rows)
+    rows = tuple(sorted(found.rows, key=lambda row: not row.grows))  # what grows comes first
+    copies = any(row.copies > 1 for row in rows)
     shared = ""
     if found.shared_layers:
         shared = f"{found.shared_layers} layers keep nothing of their own"
     block(
         title("How it is computed", shared),
-        f'<div class="formula">{_table(found.rows, fp, found.marginal, copies=copies)}</div>',
-        _stack(found.rows, fp),
+        f'<div class="formula">{_table(rows, fp, found.marginal, copies=copies)}</div>',
+        _stack(rows, fp),
     )
 
 

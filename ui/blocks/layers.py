@@ -12,25 +12,38 @@ from ui.markup import block, esc, table, title
 from ui.theme import KIND_ROLES
 
 WIDEST = 64
+PLAIN_WORDS = (
+    "Full", "Sliding", "Chunked", "Cross", "Latent", "Sparse", "Compressed", "Short", "Gated",
+    "Lightning", "Shares",
+)  # fmt: skip
 
 
 def show(fp: Footprint) -> None:
     model = fp.model
     kinds = layer_kinds(fp)
+    sorted_kinds = sorted(kinds.values(), key=lambda kind: -kind.added_each)
     number = model.num_hidden_layers
     every = model.every_layer_type()
     cells = "".join(_cell(i, kinds[name]) for i, name in enumerate(every[:512], start=1))
-    label = "; ".join(_words(kind) for kind in kinds.values())
+    label = "; ".join(_words(kind) for kind in sorted_kinds)
     wide = number if number <= WIDEST else -(-number // -(-number // WIDEST))
     narrow = period(shortest_pattern(model.layer_types))
     block(
         title(f"{number:,} layers", "hover: bytes, and what one more token adds"),
         f'<div class="strip" role="img" aria-label="{esc(f"{number} layers: {label}.")}" '
         f'style="--wide:{wide};--narrow:{min(narrow, number)}">{cells}</div>',
-        f'<div class="legend">{"".join(_legend(kind) for kind in kinds.values())}</div>',
+        f'<div class="legend">{"".join(_legend(kind) for kind in sorted_kinds)}</div>',
     )
     with st.expander("Table by kind of layer", type="compact"):
-        block(_table(kinds))
+        block(_table(sorted_kinds))
+
+
+def _name(kind: LayerKind) -> str:
+    """Within a sentence: "full attention", but "Mamba-2"."""
+    plain = re.match(
+        "(Full|Sliding|Chunked|Cross|Latent|Sparse|Compressed|Short|Shares)", kind.label
+    )
+    return kind.label[0].lower() + kind.label[1:] if plain else kind.label
 
 
 def _role(kind: LayerKind) -> str:
@@ -39,7 +52,7 @@ def _role(kind: LayerKind) -> str:
 
 def _cell(number: int, kind: LayerKind) -> str:
     text = esc(
-        f"Layer {number}, {kind.label.lower()}: {format_bytes(kind.bytes_each)}, "
+        f"Layer {number}, {_name(kind)}: {format_bytes(kind.bytes_each)}, "
         f"one more token adds {format_bytes(kind.added_each)}"
     )
     if not kind.letter:
@@ -50,21 +63,21 @@ def _cell(number: int, kind: LayerKind) -> str:
 
 
 def _words(kind: LayerKind) -> str:
-    return f"{kind.layers} {kind.label.lower()} of {format_bytes(kind.bytes_each)} each"
+    return f"{kind.layers} {_name(kind)} of {format_bytes(kind.bytes_each)} each"
 
 
 def _legend(kind: LayerKind) -> str:
     letter = f"{kind.letter[0]}: " if kind.letter and kind.letter[0] != "S" else ""
-    label = f"{letter}{kind.label.lower()}, {kind.layers}"
+    label = f"{letter}{_name(kind)}, {kind.layers}"
     swatch = f'<span class="sw k-{_role(kind)}"></span>'
     size = f'<b class="n">{format_bytes(kind.bytes_each)} each</b>' if kind.letter else ""
     return f"<span><span>{swatch}{esc(label)}</span>{size}</span>"
 
 
-def _table(kinds: dict[str, LayerKind]) -> str:
+def _table(kinds: list[LayerKind]) -> str:
     head = ("layer type", "keeps", "layers", "bytes each", "one more token adds, B")
     rows = [
         (esc(k.layer_type), esc(k.label), f"{k.layers:,}", f"{k.bytes_each:,}", f"{k.added_each:,}")
-        for k in kinds.values()
+        for k in kinds
     ]
     return table(head, rows, right=(2, 3, 4))

@@ -21,7 +21,8 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
     if not isinstance(error, UnsupportedModel):
         under = "Your inputs are kept; change the one named above."
     block(
-        f'<h1 class="sentence">{marked(_bold(sentence, options))}</h1><p class="under">{under}</p>'
+        f'<h1 class="sentence refused">{marked(_bold(sentence, options))}</h1>',
+        f'<p class="under">{under}</p>',
     )
     read = _keys(error) if isinstance(error, UnsupportedModel) else ""
     st.space("small")
