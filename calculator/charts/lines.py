@@ -238,12 +238,10 @@ class LineChart:
     def _value(self, palette: Palette, scale: Scale) -> list[dict[str, Any]]:
         x, size = self.here
         near_end = log2(x) * LOG10_2 > self._x_range()[1] - 0.25
-        anchor = (
-            {"xanchor": "right", "xshift": -4} if near_end else {"xanchor": "left", "xshift": 8}
-        )
-        note = frame.note(
-            f"<b>{gib2(size)}</b>", palette.accent, yanchor="top", yshift=-7, **anchor
-        )
+        anchors = {"xanchor": "left", "xshift": 8, "yanchor": "top", "yshift": -7}
+        if near_end:
+            anchors = {"xanchor": "right", "xshift": -6, "yanchor": "bottom", "yshift": 5}
+        note = frame.note(f"<b>{gib2(size)}</b>", palette.accent, **anchors)
         return [note | {"x": log2(x) * LOG10_2, "y": _on_axis(size / GIB, scale)}]
 
 

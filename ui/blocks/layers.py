@@ -40,9 +40,7 @@ def show(fp: Footprint) -> None:
 
 def _name(kind: LayerKind) -> str:
     """Within a sentence: "full attention", but "Mamba-2"."""
-    plain = re.match(
-        "(Full|Sliding|Chunked|Cross|Latent|Sparse|Compressed|Short|Shares)", kind.label
-    )
+    plain = kind.label.split()[0] in PLAIN_WORDS
     return kind.label[0].lower() + kind.label[1:] if plain else kind.label
 
 
