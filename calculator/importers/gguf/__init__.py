@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from calculator.errors import InvalidInput
-from calculator.importers.gguf.dump import read_dump
 from calculator.importers.gguf.files import first_part, header_of, tensors_of_all
 from calculator.importers.gguf.header import Header, Tensor, read_header
 from calculator.importers.gguf.model import model_from_header
@@ -63,6 +62,8 @@ def model_from_gguf_dump(text: str, *, source: str = "a pasted dump of GGUF meta
     Read are the lines that llama.cpp logs while it loads a model (`llama_model_loader: - kv …`),
     and the output of gguf-dump, plain or with --json.
     """
+    from calculator.importers.gguf.dump import read_dump
+
     header, note = read_dump(text)
     why = "the dump does not list the tensors"
     model = _model(header, "gguf-dump", source, header.tensors, why)

@@ -35,16 +35,18 @@ ARCHITECTURES: dict[str, Architecture] = {
         a.plain,
         """
         apertus arcee arctic baichuan bailingmoe=bailing_moe bailingmoe2=bailing_moe_v2 bitnet bloom
-        chameleon chatglm codeshell cogvlm command-r=cohere dbrx deci=nemotron-nas deepseek
+        chameleon chatglm codeshell cogvlm command-r=cohere dbrx deepseek
         deepseek2-ocr=deepseek_ocr dots1 ernie4_5 ernie4_5-moe exaone falcon gemma glm4
         glm4moe=glm4_moe gpt2 gptj gptneox=gpt_neox granite granitemoe grok grovemoe
         hrm_text hunyuan-dense=hunyuan_v1_dense hunyuan-moe=hunyuan_v1_moe hunyuan_vl hy_v3
-        internlm2 jais jais2 maincoder minicpm minimax-m2 mistral3=ministral3 mpt nemotron olmo olmoe
-        openelm orion paddleocr=paddleocr_vl pangu-embedded phi2=phi plamo qwen qwen2
-        qwen2moe=qwen2_moe qwen2vl=qwen2_vl qwen3 qwen3moe=qwen3_moe qwen3vl=qwen3_vl qwen3vlmoe=qwen3_vl_moe
-        refact=gpt_refact seed_oss smollm3 stablelm starcoder=gpt_bigcode talkie xverse
+        internlm2 jais jais2 maincoder minicpm minimax-m2 mistral3=ministral3 mpt nemotron olmo
+        olmoe openelm orion paddleocr=paddleocr_vl pangu-embedded phi2=phi plamo qwen qwen2
+        qwen2moe=qwen2_moe qwen2vl=qwen2_vl qwen3 qwen3moe=qwen3_moe qwen3vl=qwen3_vl
+        qwen3vlmoe=qwen3_vl_moe refact=gpt_refact seed_oss smollm3 stablelm
+        starcoder=gpt_bigcode talkie xverse
         """,
     ),
+    **_all(a.heads_by_layer, "deci=nemotron-nas"),
     **_all(a.no_window_kept, "llama phimoe starcoder2"),
     **_all(a.window_everywhere, "phi3"),
     **_all(a.full_every(2, window=4096), "gemma2"),

@@ -70,6 +70,15 @@ def no_window_kept(m: Metadata) -> list[Layer]:
     return plain(m)
 
 
+def heads_by_layer(m: Metadata) -> list[Layer]:
+    """Llama-Nemotron: layers differ in their cached heads, and are named by how many."""
+    heads = cached_heads(m)
+    return [
+        (f"{kind}_of_{n}" if n else kind, caches)
+        for n, (kind, caches) in zip(heads, plain(m), strict=True)
+    ]
+
+
 def exaone4(m: Metadata) -> list[Layer]:
     """EXAONE 4: windows in the model of 64 layers, none in the small one."""
     if m.num_layers == 64 or m.flags(PATTERN) is not None:

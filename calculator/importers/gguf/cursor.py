@@ -94,13 +94,13 @@ class Cursor:
         unpack, width = layout.unpack_from, layout.size
         while count:
             self.need(width)
-            buffer, at = self.buffer, self.at
+            buffer, at, done = self.buffer, self.at, 0
             try:
-                for _ in range(count):
+                for done in range(1, count + 1):  # noqa: B007 (how far it came)
                     at += width + unpack(buffer, at)[0]
-                    count -= 1
             except (struct.error, OverflowError, IndexError):
-                pass  # past what the buffer holds
+                done -= 1  # the next length lies past what the buffer holds
+            count -= done
             if at > self.size - self.start:
                 raise EndOfBytes
             self.at = at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calculator.importers.gguf.attention import plain
+from calculator.importers.gguf.attention import derived_width, plain
 from calculator.importers.gguf.layers import HEAVY, INDEXED, SHARED_INDEXER, SPARSE, Layer
 from calculator.importers.gguf.metadata import Metadata
 from calculator.importers.hf_config.layers import FULL, LINEAR, SLIDING
@@ -99,7 +99,8 @@ def latent_cache(m: Metadata) -> LatentAttention:
     key = m.count_or_none("attention.key_length_mla", "qk_nope_head_dim")
     value = m.count_or_none("attention.value_length_mla", "v_head_dim")
     if key is None:
-        key, value = stored, m.count_or_none("attention.value_length", "v_head_dim")
+        key = stored
+        value = m.count_or_none("attention.value_length", "v_head_dim") or derived_width(m)
         m.assumptions.append(
             f"The latent is counted, as the model is published; of this file llama.cpp itself "
             f"stores {heads:,} expanded heads."
