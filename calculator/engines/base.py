@@ -47,6 +47,14 @@ class Engine:
         """What the engine stores of a layer's cache."""
         return cache.tensors()
 
+    def slot_bytes(self, tensor: StateTensor, dtype: Dtype) -> int:
+        """Bytes of a slot: each head's elements stored together."""
+        return tensor.heads * dtype.row_bytes(tensor.width)
+
+    def holds(self, request: Request) -> bool:
+        """Whether the engine's own limits let all sequences be live at once."""
+        return True
+
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
         """Request, else what the checkpoint says of its cache, else the model's type."""
         key, value = request.key_dtype, request.value_dtype
@@ -159,7 +167,7 @@ def plan(
         for cache in caches:
             for t in engine.tensors(cache, model):
                 d = t.dtype if isinstance(t.dtype, Dtype) else DTYPES[follows[t.dtype]]
-                slot_bytes = t.heads * d.row_bytes(t.width)
+                slot_bytes = engine.slot_bytes(t, d)
                 copies = replicas(t.heads, tensor_parallel_size, f"{layer_type} {t.name}")
                 rows.append(
                     Row(

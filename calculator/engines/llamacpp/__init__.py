@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from calculator.dtypes import dtype
+from calculator.dtypes import Dtype, dtype
 from calculator.engines.base import CacheDtypes, Engine, plan
 from calculator.engines.llamacpp.architectures import (
     FLASH_ATTN_FORCED_OFF,
@@ -14,7 +14,7 @@ from calculator.engines.llamacpp.architectures import (
 )
 from calculator.engines.llamacpp.cells import Cells
 from calculator.engines.llamacpp.profiles import PROFILES
-from calculator.engines.llamacpp.refusals import check
+from calculator.engines.llamacpp.refusals import check, check_context
 from calculator.engines.llamacpp.steps import beyond_context, differences
 from calculator.engines.llamacpp.stored import stored
 from calculator.errors import InvalidInput, shown
@@ -99,6 +99,10 @@ class LlamaCpp(Engine):
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
         return stored(cache, model, self.flash_attn_of(model))
 
+    def slot_bytes(self, tensor: StateTensor, dtype: Dtype) -> int:
+        """A row of all heads together (llama-kv-cache.cpp, n_embd_k_gqa), in whole blocks."""
+        return dtype.row_bytes(tensor.heads * tensor.width)
+
     def flash_attn_of(self, model: ModelSpec) -> bool:
         """Whether flash attention runs: one architecture forces it off."""
         return self.flash_attn and architecture(model.model_type) not in FLASH_ATTN_FORCED_OFF
@@ -131,7 +135,8 @@ class LlamaCpp(Engine):
         n_seq_max = self.n_seq_max or sum(count for _, count in lengths)
         n_ctx = self.n_ctx
         if n_ctx is None and self.kv_unified:
-            n_ctx = sum(tokens * count for tokens, count in lengths)
+            # with less than a token a sequence it aborts; the padding hides the difference
+            n_ctx = max(n_seq_max, sum(tokens * count for tokens, count in lengths))
         elif n_ctx is None:
             n_ctx = n_seq_max * max(tokens for tokens, _ in lengths)
         if n_seq_max > MAX_SEQUENCES or n_ctx > MAX_CONTEXT:
@@ -143,8 +148,11 @@ class LlamaCpp(Engine):
             raise InvalidInput(
                 f"llama.cpp refuses: {name} must be <= {limit}; this needs {value:,}.", field=name
             )
-        n_ubatch = min(n_ctx, self.n_batch or self.n_ubatch, self.n_ubatch)
-        return Cells(n_ctx, n_seq_max, n_ubatch, bool(self.kv_unified), bool(self.swa_full))
+        n_batch = min(n_ctx, self.n_batch or self.n_ubatch)
+        return Cells(
+            n_ctx, n_seq_max, n_batch, min(n_batch, self.n_ubatch),
+            bool(self.kv_unified), bool(self.swa_full),
+        )  # fmt: skip
 
     def holds(self, request: Request) -> bool:
         """Whether all sequences can be live at once in the context the options describe."""
@@ -158,7 +166,7 @@ class LlamaCpp(Engine):
         return self.n_ctx is None or not beyond_context(self.cells(request.lengths), request)
 
     def slots(self, growth: Growth, seq_len: int, encoder_seq_len: int) -> int:
-        """Cells one sequence needs, before any rounding: what one more token adds follows from it."""
+        """Cells one sequence needs before rounding: what one more token adds follows from it."""
         match growth:
             case LastTokens(window) | CurrentChunk(window):
                 batch = min(self.n_batch or self.n_ubatch, self.n_ubatch)
@@ -178,16 +186,20 @@ class LlamaCpp(Engine):
         key, value, _ = self.dtypes(model, request)
         check(model, key, value, self.flash_attn_of(model))
         contexts = [self.cells(lengths) for lengths in hands if lengths]
+        for context in contexts:
+            check_context(context, model)
         return tuple(
-            Item(row, sum(c.slots(row.growth, own_streams=row.kind == _DEEPSEEK4) for c in contexts))
+            Item(
+                row, sum(c.slots(row.growth, own_streams=row.kind == _DEEPSEEK4) for c in contexts)
+            )
             for row in plan(self, model, key, value, 1)
         )
 
     def assumptions(self, model: ModelSpec, request: Request) -> tuple[str, ...]:
         """The front end, what it fills in, and every step from the ideal size to this one."""
         found = [
-            f"Engine llama.cpp {VERIFIED}; {PROFILES[self.profile].basis}; n_batch {self.n_batch:,}, "
-            f"n_ubatch {self.n_ubatch:,} (common/common.h)."
+            f"Engine llama.cpp {VERIFIED}; {PROFILES[self.profile].basis}; "
+            f"n_batch {self.n_batch:,}, n_ubatch {self.n_ubatch:,} (common/common.h)."
         ]
         if self.flash_attn_of(model):
             found.append(

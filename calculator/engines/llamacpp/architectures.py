@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from calculator.errors import UnsupportedModel, shown
 
-WINDOW_KEPT = frozenset(
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WINDOW_KEPT = _names(
     """
     afmoe cohere2 cohere2moe deepseek_v4 exaone4 exaone_moe gemma2 gemma3 gemma3n gemma4
     gemma4_unified gpt_oss granite_swa laguna lfm2 lfm2_moe lfm2_vl llama4 maple mellum
     mimo_v2_flash muse_glimmer olmo2 olmo3 plamo3 smallthinker spark2_5 step3p5 step3p7
-    """.split()
+    """
 )
-_EVERY_TOKEN_KEPT = frozenset(
+_EVERY_TOKEN_KEPT = _names(
     """
     apertus arcee arctic arwkv7 baichuan bailing_moe bailing_moe_v2 bailing_moe_v3 bamba bitnet
     bloom chameleon chatglm codeshell cogvlm cohere dbrx deepseek deepseek_ocr deepseek_v2
@@ -31,7 +36,7 @@ _EVERY_TOKEN_KEPT = frozenset(
     plamo plamo2 plm qwen qwen2 qwen2_5_vl qwen2_moe qwen2_vl qwen3 qwen3_5 qwen3_5_moe qwen3_moe
     qwen3_next qwen3_vl qwen3_vl_moe rwkv6 rwkv6qwen2 rwkv7 seed_oss smollm3 solar_open stablelm
     starcoder2 talkie voxtral xverse youtu
-    """.split()
+    """
 )
 
 # minicpm3.cpp, plm.cpp: they expand the latent and store every head's key and value
@@ -42,6 +47,8 @@ INDEX_WITH_VALUE = frozenset({"minimax_m3"})
 FLASH_ATTN_FORCED_OFF = frozenset({"grok"})
 # deci.cpp has layers without heads; without flash attention they get a padded value all the same
 HEADLESS_LAYERS = frozenset({"nemotron-nas"})
+# kimi-linear.cpp, minimax-01.cpp: their graph fails an assertion for a batch that does not divide
+UNEVEN_BATCH_ABORTS = frozenset({"kimi_linear", "minimax_text_01", "minimax_m1"})
 
 
 def architecture(model_type: str) -> str:

@@ -29,6 +29,7 @@ class Cells(NamedTuple):
 
     n_ctx: int
     n_seq_max: int
+    n_batch: int
     n_ubatch: int
     unified: bool
     swa_full: bool
@@ -41,7 +42,7 @@ class Cells(NamedTuple):
     def cells(self) -> int:
         """n_ctx padded, then each sequence's share of it padded again.
 
-        >>> Cells(1000, 3, 512, unified=False, swa_full=False).cells
+        >>> Cells(1000, 3, 1000, 512, unified=False, swa_full=False).cells
         512
         """
         padded = round_up(self.n_ctx, PAD)

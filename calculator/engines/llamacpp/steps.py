@@ -48,8 +48,8 @@ def differences(
 
 def _context(cells: Cells) -> str:
     """
-    >>> _context(Cells(1000, 3, 512, unified=False, swa_full=False))
-    'n_ctx 1,000 over 3 sequences: 3 streams × 512 cells, each a multiple of 256 (llama-context.cpp:llama_context).'
+    >>> _context(Cells(1000, 3, 1000, 512, unified=False, swa_full=False))[:50]
+    'n_ctx 1,000 over 3 sequences: 3 streams × 512 cell'
     """
     where = "(llama-context.cpp:llama_context)"
     if cells.unified:
@@ -73,7 +73,9 @@ def _windows(cells: Cells, model: ModelSpec, windowed: bool) -> list[str]:
             "models (src/models, swa_type)."
         ]
     if windows and cells.swa_full:
-        return [f"swa_full: sliding layers have all {cells.cells:,} cells (llama-kv-cache-iswa.cpp)."]
+        return [
+            f"swa_full: sliding layers have all {cells.cells:,} cells (llama-kv-cache-iswa.cpp)."
+        ]
     own = any(c.kind == "compressed_attention" for g in model.layer_groups for c in g.caches)
     shared = cells.unified and not own
     times = f" × {cells.n_seq_max} sequences" if shared and cells.n_seq_max > 1 else ""
@@ -85,8 +87,7 @@ def _windows(cells: Cells, model: ModelSpec, windowed: bool) -> list[str]:
     ]
 
 
-_RECURRENT = frozenset(
-    """
-    mamba1 mamba2 gated_delta_net kimi_delta_attention lightning_attention short_convolution wkv
-    """.split()
-)
+_RECURRENT = {
+    "mamba1", "mamba2", "gated_delta_net", "kimi_delta_attention", "lightning_attention",
+    "short_convolution", "wkv",
+}  # fmt: skip

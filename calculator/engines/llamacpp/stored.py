@@ -23,14 +23,14 @@ from calculator.model import ModelSpec
 from calculator.tensors import Constant, EveryToken, Growth, StateTensor
 
 FP32 = DTYPES["fp32"]
-# llama-kv-cache-dsv4.cpp: DSV4_CSA_RATIO, DSV4_HCA_RATIO → (rows, heads wide) of a group being filled
+# llama-kv-cache-dsv4.cpp, by DSV4_CSA_RATIO and DSV4_HCA_RATIO: (rows, heads wide) of an open group
 _OPEN_GROUP = {4: (8, 2), 128: (128, 1)}
 
 Headed = FullAttention | SlidingAttention | ChunkedAttention
 
 
 def stored(cache: LayerCache, model: ModelSpec, flash_attn: bool) -> tuple[StateTensor, ...]:
-    """The tensors of one layer's cache; recurrent states and convolutions in fp32 whatever is asked.
+    """The tensors of one layer's cache; states and convolutions in fp32 whatever is asked.
 
     Source: llama-kv-cache.cpp:llama_kv_cache, llama-memory-recurrent.cpp:llama_memory_recurrent.
     """
