@@ -18,9 +18,12 @@ from calculator.units import format_gib
 from ui import pasted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """One scenario worked out; `found` is None without a usable device, `problem` says why."""
+    """One scenario worked out; `found` is None without a usable device, `problem` says why.
+
+    Compared by identity: equal options give the same object, so that caches need not look inside.
+    """
 
     asked: Scenario
     fp: Footprint

@@ -64,9 +64,13 @@ class Grid:
         return verdict_of(self.sizes[row][column], self.found)
 
     def figure(self, palette: Palette, show: Show = "cache") -> go.Figure:
-        """Tinted cells with numbers, the frontier along their edges, this scenario boxed."""
+        """The specification as a figure, every property checked by plotly."""
         import plotly.graph_objects as go
 
+        return go.Figure(self.spec(palette, show))
+
+    def spec(self, palette: Palette, show: Show = "cache") -> dict[str, Any]:
+        """Tinted cells with numbers, the frontier along their edges, this scenario boxed."""
         width, height = len(self.contexts), len(self.batches)
         own = self._own_cell()
         ticks = [_bold(format_tokens(n), i == own[1]) for i, n in enumerate(self.contexts)]
@@ -82,7 +86,7 @@ class Grid:
             "annotations": self._limit_note(palette),
         }  # fmt: skip
         traces = [self._tints(palette), self._numbers(palette, show), *self._frontiers(palette)]
-        return go.Figure({"data": traces, "layout": layout})
+        return {"data": traces, "layout": layout}
 
     def _own_cell(self) -> tuple[int, int]:
         request = self.fp.request

@@ -69,9 +69,13 @@ class LineChart:
         return [{x_name: x, **{f"{name}, B": by_x[x] for name, by_x in columns}} for x in kept]
 
     def figure(self, palette: Palette, scale: Scale = "log") -> go.Figure:
-        """The curves on a log or a linear axis of GiB."""
+        """The specification as a figure, every property checked by plotly."""
         import plotly.graph_objects as go
 
+        return go.Figure(self.spec(palette, scale))
+
+    def spec(self, palette: Palette, scale: Scale = "log") -> dict[str, Any]:
+        """The curves on a log or a linear axis of GiB."""
         low, high = self._y_range(scale)
         traces = [self._curve(line, i, palette) for i, line in enumerate(self.lines)]
         traces.append(self._marker(palette))
@@ -84,7 +88,7 @@ class LineChart:
             "annotations": notes + self._names(palette, scale) + self._value(palette, scale)
             + self._limit_note(palette) + self._weights_note(palette, scale, low, high),
         }  # fmt: skip
-        return go.Figure({"data": traces, "layout": layout})
+        return {"data": traces, "layout": layout}
 
     def _x_range(self) -> list[float]:
         xs = [x for x, _ in self.lines[0].points]

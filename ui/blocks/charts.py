@@ -9,12 +9,13 @@ from io import StringIO
 from typing import Any
 
 import streamlit as st
+from plotly.basedatatypes import BaseFigure
 
 from calculator.charts import frame
 from calculator.charts.grid import Grid, grid
 from calculator.charts.lines import LineChart, against_context, against_sequences
 from ui.answer import Answer
-from ui.markup import block, title
+from ui.markup import block, table, title
 from ui.theme import is_dark, palette
 
 Chart = LineChart | Grid
@@ -28,9 +29,22 @@ def _chart(kind: str, shown: Answer) -> Chart:
     return MAKERS[kind](shown.fp, shown.found)
 
 
+class Drawn(BaseFigure):
+    """A specification that Streamlit takes as a figure without checking each property again.
+
+    That check takes ten times as long as all of the page's own work; the tests do it instead.
+    """
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self._spec = spec
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._spec
+
+
 @lru_cache(maxsize=128)
-def _figure(kind: str, shown: Answer, mode: str, dark: bool) -> Any:
-    return _chart(kind, shown).figure(palette(dark), mode)
+def _figure(kind: str, shown: Answer, mode: str, dark: bool) -> Drawn:
+    return Drawn(_chart(kind, shown).spec(palette(dark), mode))
 
 
 def show_context(shown: Answer) -> None:
@@ -98,12 +112,21 @@ def _map_key() -> str:
 
 def _table(kind: str, shown: Answer) -> None:
     with st.expander("Table and CSV", type="compact"):
-        rows = _chart(kind, shown).table()
-        st.table([{k: f"{v:,}" for k, v in row.items()} for row in rows], hide_index=True)
+        html, text = _tables(kind, shown)
+        st.html(html)
         name = f"{shown.fp.model.id or 'model'}-{kind}.csv".replace("/", "-")
         st.download_button(
-            "Download CSV", csv_text(rows), name, "text/csv", key=f"{kind}_csv", on_click="ignore"
+            "Download CSV", text, name, "text/csv", key=f"{kind}_csv", on_click="ignore"
         )
+
+
+@lru_cache(maxsize=128)
+def _tables(kind: str, shown: Answer) -> tuple[str, str]:
+    """What a chart shows as an HTML table and as CSV."""
+    rows = _chart(kind, shown).table()
+    cells = [[f"{value:,}" for value in row.values()] for row in rows]
+    shown_table = table(rows[0], cells, right=range(len(rows[0])))
+    return f'<div class="kv catalogue">{shown_table}</div>', csv_text(rows)
 
 
 def csv_text(rows: list[dict[str, Any]]) -> str:
