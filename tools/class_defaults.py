@@ -38,7 +38,7 @@ linear_num_key_heads linear_key_head_dim linear_num_value_heads linear_value_hea
 linear_conv_kernel_dim linear_head_dim linear_num_heads layer_group_size short_conv_kernel_size
 attention_head_dim cross_attention_layers number_of_conv_states ple_conv_kernel_size
 prefix_dense_sliding_window_pattern num_layers_per_stack embedding_dim num_blocks
-attn_layers local_attn_chunk_length num_mem_blocks hybrid_layer_ids
+H_cycles L_cycles dense_mlp_idx attn_layers local_attn_chunk_length num_mem_blocks hybrid_layer_ids
 """.split()  # noqa: SIM905
 
 

@@ -25,12 +25,13 @@ CONFIG = {
 }
 
 # Full attention in every layer, both forms with the figures above.
-PLAIN = """
+_PLAIN = """
     apertus arcee arctic bailingmoe bailingmoe2 bitnet chameleon codeshell cogvlm deepseek
     deepseek2-ocr dots1 ernie4_5 exaone gemma glm4 granite granitemoe grok grovemoe
-    hunyuan-dense hunyuan_vl hy_v3 jais jais2 llama maincoder minicpm nemotron olmo olmoe openelm orion
-    paddleocr pangu-embedded phimoe plamo qwen2moe qwen2vl refact talkie xverse
-""".split()
+    hunyuan-dense hunyuan_vl hy_v3 jais jais2 llama maincoder minicpm nemotron olmo olmoe openelm
+    orion paddleocr pangu-embedded phimoe plamo qwen2moe qwen2vl refact talkie xverse
+"""
+PLAIN = _PLAIN.split()
 
 SSM = {
     "ssm.conv_kernel": 4,
@@ -76,7 +77,8 @@ PAIRS: dict[str, tuple[dict, dict]] = {
                  "multi_query_group_num": 2},
     ),
     "deci": (
-        GGUF | {"attention.head_count": [8, 8, 0, 8] * 2, "attention.head_count_kv": [2, 8, 0, 4] * 2},
+        GGUF | {"attention.head_count": [8, 8, 0, 8] * 2,
+                "attention.head_count_kv": [2, 8, 0, 4] * 2},
         _MOST | {"model_type": "nemotron-nas", "num_hidden_layers": 8, "num_attention_heads": 8,
                  "hidden_size": 256, "block_configs": [
                      {"attention": {"n_heads_in_group": n, "no_op": n is None,

@@ -21,10 +21,11 @@ FAMILIES: dict[str, str] = {
     **_family(
         "attention",
         plain="""
-            apertus arcee aria_text baichuan bitnet cohere ernie4_5 ernie4_5_moe
-            gemma glm glm4 glm4_moe granite granitemoe granitemoeshared helium hyperclovax internlm2
-            internlm3 jais2 llama mistral3 olmo olmo2 olmoe phi qwen3_vl_moe_text
-            qwen3_vl_text seed_oss solar_open stablelm hunyuan_v1_dense hunyuan_v1_moe nemotron
+            apertus arcee aria_text baichuan bitnet cohere diffllama emu3_text_model ernie4_5
+            ernie4_5_moe flex_olmo gemma git glm glm4 glm4_moe granite granitemoe granitemoeshared
+            helium hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax internlm2 internlm3 iquestcoder
+            jais2 llama mistral3 nemotron olmo olmo2 olmoe phi qwen3_vl_moe_text qwen3_vl_text
+            seed_oss solar_open stablelm
         """,
         sliding_if_set="ministral3 mistral mixtral phi3 phimoe starcoder2 phi4_multimodal",
         qwen2="mimo qwen2 qwen3",
@@ -32,18 +33,49 @@ FAMILIES: dict[str, str] = {
         qwen2_moe="qwen2_moe",
         qwen3_moe="qwen3_moe",
         smollm3="smollm3",
-        every_fourth="olmo3 cohere2 exaone4",
+        every_fourth="olmo3 cohere2 exaone4 exaone_moe",
         alternating="gpt_oss",
         hunyuan="hunyuan",
         llama4="llama4_text",
+        dbrx="dbrx",
+        jetmoe="jetmoe",
+        hrm_text="hrm_text",
         minimax_m2="minimax_m2",
         nemotron_nas="nemotron-nas",
         step3p7="step3p7",
         mimo_v2_flash="mimo_v2_flash",
     ),
     **_family(
+        "windowed",
+        afmoe="afmoe",
+        beam="beam",
+        cohere2_moe="cohere2_moe",
+        listed_or_full="cohere_compass_text laguna",
+        cwm="cwm granite_swa granitemoe_swa",
+        doge="doge",
+        dots1="dots1",
+        every_fifth="kolibri1",
+        flint="flint",
+        lfm3="lfm3",
+        inkling="inkling_text inkling2_text",
+    ),
+    **_family(
+        "encoder_only",
+        bert="""
+            bert bert-generation big_bird camembert data2vec-text electra ernie megatron-bert
+            rembert roberta roberta-prelayernorm roc_bert roformer xlm-roberta xlm-roberta-xl xmod
+        """,
+    ),
+    **_family(
+        "refused",
+        refused="blt cpmant gemma4_assistant gemma4_unified_assistant",
+    ),
+    **_family(
         "classic",
-        gpt="gpt2 gpt-sw3 gptj gpt_neox gpt_neox_japanese codegen opt bloom openai-gpt persimmon",
+        gpt="""
+            biogpt bloom codegen ctrl gpt-sw3 gpt2 gpt_neox gpt_neox_japanese gptj openai-gpt opt
+            persimmon
+        """,
         mpt="mpt",
         falcon="falcon",
         gpt_bigcode="gpt_bigcode",
@@ -61,8 +93,10 @@ FAMILIES: dict[str, str] = {
     **_family(
         "latent",
         latent="deepseek_v2 deepseek_v3 kimi_k2 glm4_moe_lite minicpm3 mistral4 youtu axk1",
-        latent_with_indexer="deepseek_v32",
-        glm_moe_dsa="glm_moe_dsa",
+        latent_with_indexer="axk2 deepseek_v32",
+        glm_moe_dsa="glm_moe_dsa hy_v4",
+        longcat_flash="longcat_flash",
+        dots3_note="dots3_note_text",
         minimax_m3="minimax_m3",
         deepseek_v4="deepseek_v4",
     ),
@@ -70,6 +104,7 @@ FAMILIES: dict[str, str] = {
         "hybrid",
         gated_delta_net="qwen3_next qwen3_5_text qwen3_5_moe_text",
         kimi_linear="kimi_linear",
+        bailing_hybrid="bailing_hybrid",
         minimax="minimax",
         minimax_01="minimax_text_01 minimax_m1",
         jamba="jamba",
@@ -83,7 +118,9 @@ FAMILIES: dict[str, str] = {
     **_family("recurrent", mamba="mamba falcon_mamba", mamba2="mamba2"),
     **_family(
         "encoder_decoder",
-        bart="bart mbart whisper marian pegasus blenderbot blenderbot-small",
+        bart="""
+            bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart whisper
+        """,
         t5="t5 mt5 umt5",
         mllama="mllama_text_model",
     ),

@@ -30,13 +30,13 @@ _HARMLESS = re.compile(
     r"|decoder_sparse_step|interleave_moe_layer_step|n_shared_experts|num_dense_layers"
     r"|q_lora_rank|qk_head_dim|o_lora_rank|o_groups|.*hidden_act.*|.*activation.*|hidden_states"
     r"|output_.*|return_dict.*|scale_.*|.*_scale|.*_multiplier.*|.*scaling.*|reorder_.*"
-    r"|chunk_size_feed_forward|n_positions|n_ctx|n_inner|d_model|n_embd|d_ff|hc_.*|parallel_attn|dim_model_base|anyres_.*|use_grouped_topk|use_unified_vision_chunk|chunk_size_lm_head|cross_attention_hidden_size|no_repeat_ngram_size"
+    r"|chunk_size_feed_forward|num_channels|patch_size|n_positions|n_ctx|n_inner|d_model|n_embd|d_ff|hc_.*|parallel_attn|dim_model_base|anyres_.*|use_grouped_topk|use_unified_vision_chunk|chunk_size_lm_head|cross_attention_hidden_size|no_repeat_ngram_size"
     r"|encoder_no_repeat_ngram_size|num_beam_groups|pruned_heads|id2label|label2id|architectures"
     r"|auto_map|task_specific_params|transformers_version|use_bfloat16|fp16|bf16|fp32"
     r"|quantization_config|compression_config|cache_implementation|attn_implementation"
     r"|position_embedding_type|max_position_embeddings|type_vocab_size|vocab.*|.*vocab_size.*"
     r"|pretraining_tp|gradient_checkpointing|ignore_index|summary_.*|unsloth.*|prefix|prune_.*"
-    r"|head_dtype|lm_head.*|lm_head_bias|intermediate_size|ffn.*|.*_ffn_.*|mlp_.*|use_qk_norm"
+    r"|head_dtype|lm_head.*|lm_head_bias|.*intermediate_size|ffn.*|.*_ffn_.*|mlp_.*|use_qk_norm"
     r"|qk_norm.*|.*residual.*|embd_pdrop|.*logit.*|tie_.*|model_dtype|hidden_size_per_layer_input"
     r"|attention_dropout|attn_pdrop|attention_probs.*|attention_bias|.*attention_softmax.*|top_k|top_p"
     r"|typical_p|suppress_tokens|begin_suppress_tokens|remove_invalid_values|bad_words_ids"
@@ -46,7 +46,9 @@ _HARMLESS = re.compile(
     r"|attention_output_gate|.*attn_implementation.*|residual_.*|vision_.*|audio_.*|image_.*|video_.*|mm_.*|num_labels|use_flash_attn.*|prompt_.*",
     re.IGNORECASE,
 )
-_TOWERS = re.compile(r".*(vision|audio|image|video|speech|vit|visual|talker|code2wav|projector).*")
+_TOWERS = re.compile(
+    r".*(vision|audio|image|video|speech|vit|visual|talker|vq|code2wav|projector).*"
+)
 _OFF: tuple[object, ...] = (None, False, 0, "", "none", "None")
 
 

@@ -172,6 +172,44 @@ def _heads_in_group(r: Reader, block: object) -> int | None:
     return inner.count("n_heads_in_group")
 
 
+def dbrx(r: Reader) -> Layers:
+    """DBRX: the number of cached heads is attn_config.kv_n_heads."""
+    num_layers, num_heads = r.num_hidden_layers(), r.count("num_attention_heads", "n_heads")
+    attention = r.inner("attn_config")
+    kv_heads = attention.count_or_none("kv_n_heads") if attention else None
+    if attention:
+        attention.waive("clip_qkv", "attn_pdrop", "rope_theta")
+    if kv_heads is None:
+        origin = f"default of model type {r.model_type}"
+        kv_heads = 1
+        r.derived("num_key_value_heads", origin)
+        r.assume(f"attn_config.kv_n_heads is not in the configuration: 1, the {origin}.")
+    check_divides(r, kv_heads, num_heads)
+    r.waive("num_key_value_heads", "ffn_config", "max_seq_len")
+    width = derived_head_dim(r, num_heads, ("hidden_size", "d_model"))
+    return every_layer(FULL, num_layers, Heads(kv_heads, width).full())
+
+
+def jetmoe(r: Reader) -> Layers:
+    """JetMoE: experts share the num_key_value_heads keys and values of kv_channels."""
+    r.waive("num_attention_heads", "head_dim")
+    heads = Heads(r.count("num_key_value_heads"), r.count("kv_channels", "head_dim"))
+    return every_layer(FULL, r.num_hidden_layers(), heads.full())
+
+
+def hrm_text(r: Reader) -> Layers:
+    """HRM: a stack runs H_cycles × (L_cycles + 1) times, and each run keeps a cache of its own.
+
+    num_hidden_layers is that product where num_layers_per_stack is given, else the stack alone.
+    """
+    num_layers = r.num_hidden_layers()
+    if r.count_or_none("num_layers_per_stack") is None:
+        num_layers *= r.count("H_cycles") * (r.count("L_cycles") + 1)
+        r.derived("num_hidden_layers", "num_hidden_layers × H_cycles × (L_cycles + 1)")
+    r.waive("H_cycles", "L_cycles", "L_bp_cycles", "prefix_lm")
+    return every_layer(FULL, num_layers, attention_heads(r).full())
+
+
 def llama4(r: Reader) -> Layers:
     """Chunks on the layers with rotary positions, full attention on those without."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)

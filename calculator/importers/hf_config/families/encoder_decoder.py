@@ -24,6 +24,7 @@ def bart(r: Reader) -> Layers:
     num_layers = r.num_hidden_layers("decoder_layers")
     r.waive(
         "encoder_layers", "encoder_attention_heads", "num_hidden_layers", "is_decoder",
+        "attention_type", "block_size", "num_random_blocks",
         "decoder_layerdrop", "encoder_layerdrop", "add_cross_attention", "num_mel_bins",
         "max_source_positions", "max_target_positions", "use_weighted_layer_sum",
         "classifier_proj_size", "median_filter_width", "mask_time_prob", "mask_time_length",

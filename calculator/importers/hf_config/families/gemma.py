@@ -67,6 +67,8 @@ def gemma4(r: Reader) -> Layers:
 def _global_heads(r: Reader, types: tuple[str, ...], heads: Heads) -> Heads:
     """Heads of the full layers: from per_layer_config where it is, else the global_… keys."""
     per_layer = r.raw("per_layer_config")
+    if per_layer == {}:
+        return heads
     if per_layer is not None:
         return _per_layer_heads(r, per_layer, types, heads)
     width = r.count_or_none("global_head_dim")

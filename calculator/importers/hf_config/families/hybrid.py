@@ -75,6 +75,24 @@ def kimi_linear(r: Reader) -> Layers:
     return by_type(types, {FULL: lambda: (latent,), LINEAR: lambda: (delta,)})
 
 
+def bailing_hybrid(r: Reader) -> Layers:
+    """Ling/Ring 2.5: latent attention in every layer_group_size-th layer, delta attention else."""
+    num_layers = r.num_hidden_layers()
+    types = listed_layer_types(r, num_layers, (FULL, LINEAR))
+    if types is None:
+        types = full_every(num_layers, r.count("layer_group_size"), LINEAR)
+    r.waive("layer_group_size", "linear_conv_kernel_dim", "linear_num_heads", "linear_head_dim")
+    r.waive("group_norm_size", "linear_silu", "use_linear_silu", "short_conv_kernel_size")
+    latent = latent_cache(r)
+    delta = KimiDeltaAttention(
+        "kimi_delta_attention",
+        r.count("linear_num_heads", "num_attention_heads"),
+        r.count("linear_head_dim", "head_dim"),
+        r.count("linear_conv_kernel_dim", "short_conv_kernel_size"),
+    )
+    return by_type(types, {FULL: lambda: (latent,), LINEAR: lambda: (delta,)})
+
+
 def _kimi_figure(r: Reader, inner: Reader | None, name: str, flat: str) -> int:
     """Checkpoints keep the linear layers' figures in an object of their own."""
     if inner and inner.config.get(name) is not None:

@@ -18,6 +18,8 @@ from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 
 INDEXED = "indexed_attention"
+# a layer i has an indexer of its own where max(i − offset + 1, 0) is a multiple of every
+_INDEXER_SCHEDULE = {"glm_moe_dsa": (1, 2), "hy_v4": (4, 2)}
 SPARSE, HEAVY = "compressed_sparse_attention", "heavily_compressed_attention"
 
 
@@ -32,6 +34,7 @@ def latent_with_indexer(r: Reader) -> Layers:
     """DeepSeek-V3.2: the latent, and an index key a token, in every layer."""
     num_layers = r.num_hidden_layers()
     listed_layer_types(r, num_layers, (INDEXED,))
+    r.waive("gated_norm_rank")
     return every_layer(INDEXED, num_layers, latent_cache(r), indexer_cache(r))
 
 
@@ -57,9 +60,10 @@ def _indexer_types(r: Reader, num_layers: int) -> tuple[str, ...]:
             r.invalid("index_topk_pattern", pattern, "letters F and S, one a layer")
         listed = [{"F": "full", "S": "shared"}.get(x, x) for x in pattern if isinstance(x, str)]
     if listed is None:
-        every = r.count_or_none("index_topk_freq", at_least=0) or 1
-        offset = r.count_or_none("index_skip_topk_offset", at_least=0)
-        offset = 2 if offset is None else offset
+        every, offset = _INDEXER_SCHEDULE.get(r.model_type, (1, 2))
+        every = r.count_or_none("index_topk_freq", at_least=0) or every
+        skipped = r.count_or_none("index_skip_topk_offset", at_least=0)
+        offset = offset if skipped is None else skipped
         listed = [
             "full" if max(i - offset + 1, 0) % every == 0 else "shared" for i in range(num_layers)
         ]
@@ -85,6 +89,31 @@ def latent_cache(r: Reader) -> LatentAttention:
 
 def indexer_cache(r: Reader) -> SparseIndexer:
     return SparseIndexer("sparse_indexer", r.count("index_head_dim"))
+
+
+def longcat_flash(r: Reader) -> Layers:
+    """LongCat: two attentions in each of num_layers layers, a latent for each."""
+    if r.config.get("num_layers") is not None:
+        num_layers = 2 * r.num_hidden_layers("num_layers")
+        r.derived("num_hidden_layers", "2 × num_layers")
+        r.waive("num_hidden_layers")
+    else:
+        num_layers = r.num_hidden_layers() // 2 * 2
+    r.waive("zero_expert_num", "zero_expert_type")
+    return every_layer(FULL, num_layers, latent_cache(r))
+
+
+def dots3_note(r: Reader) -> Layers:
+    """dots3.note: latents with an indexer; those with a window have no rule here."""
+    num_layers = r.num_hidden_layers()
+    types = listed_layer_types(r, num_layers, (FULL, INDEXED, SLIDING))
+    if types is None:
+        types = tuple(INDEXED if i < 2 or i % 4 == 1 else SLIDING for i in range(num_layers))
+    if SLIDING in types:
+        r.unsupported("layer_types", SLIDING, "latent attention with a window has no rule here")
+    r.waive("per_layer_config")
+    cache = latent_cache(r)
+    return by_type(types, {FULL: lambda: (cache,), INDEXED: lambda: (cache, indexer_cache(r))})
 
 
 def minimax_m3(r: Reader) -> Layers:

@@ -1,0 +1,24 @@
+"""Model types that are known, and known to have no size that a configuration could give."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from calculator.errors import UnsupportedModel
+from calculator.importers.hf_config.reader import Reader
+
+REASONS = {
+    "blt": "it groups bytes into patches by what the text says, so its cache depends on the text",
+    "cpmant": "it puts a prompt of its own before every sequence, for which there is no rule here",
+    "gemma4_assistant": "it reads the cache of the model it assists and keeps none of its own",
+    "gemma4_unified_assistant": "it reads the cache of the model it assists and keeps none",
+}
+
+
+def refused(r: Reader) -> NoReturn:
+    raise UnsupportedModel(
+        f"Model type {r.model_type} has no size to compute: {REASONS[r.model_type]}.",
+        field="model_type",
+        model_type=r.model_type,
+        keys_read=tuple(r.keys_read.items()),
+    )
