@@ -127,11 +127,13 @@ def marginal(footprint: Footprint, rows: tuple[FormulaRow, ...]) -> str:
     return f"One more token of a sequence adds {added:,} B ({format_bytes(added)}){where}."
 
 
-def slots_text(growth: Growth, slots: int, *, ragged: bool = False) -> str:
-    """How the slots of a sequence follow from its tokens T (S of the encoder)."""
+def slots_text(growth: Growth, slots: int, block_size: int = 1, *, ragged: bool = False) -> str:
+    """How the slots of a sequence follow from its tokens T (S of the encoder), or its blocks."""
     match growth:
         case _ if ragged:
             return f"{slots:,} in all"
+        case _ if block_size > 1:
+            return f"{slots // block_size:,} blocks × {block_size:,} = {slots:,}"
         case EveryToken():
             return f"{slots:,}"
         case EveryNthToken():
@@ -182,7 +184,7 @@ def _formula_row(footprint: Footprint, items: list[Item]) -> FormulaRow:
         layers=row.layers,
         tensors=tuple(item.row.tensor for item in items),
         slots=slots,
-        slots_text=slots_text(row.growth, slots, ragged=not uniform),
+        slots_text=slots_text(row.growth, slots, row.block_size, ragged=not uniform),
         heads=row.heads,
         width=row.width,
         dtype=d.name,

@@ -61,23 +61,9 @@ class Footprint:
     @property
     def bytes_per_device(self) -> tuple[int, ...]:
         """Bytes of each device: tensor ranks first, then pipeline stages, then replicas."""
-        p = self.parallelism
-        if p.num_devices == 1:
+        if self.parallelism.num_devices == 1:
             return (self.num_bytes,)
-        stages = stage_sizes(self.model.num_hidden_layers, p.pipeline_parallel_size)
-        every = self.model.every_layer_type()
-        result: list[int] = []
-        for hand in dealt(self.request.lengths, p.data_parallel_size):
-            by_type: dict[str, int] = {}
-            for item in self.engine.allocate(self.model, self.request, p, (hand,)):
-                rank = item.slots * item.row.slot_bytes * item.row.copies // p.tensor_parallel_size
-                by_type[item.row.layer_type] = by_type.get(item.row.layer_type, 0) + rank
-            first = 0
-            for size in stages:
-                on_stage = sum(by_type.get(t, 0) for t in every[first : first + size])
-                result += [on_stage] * p.tensor_parallel_size
-                first += size
-        return tuple(result)
+        return self.engine.bytes_per_device(self.model, self.request, self.parallelism)
 
     @property
     def dtypes(self) -> tuple[str, str]:
@@ -90,7 +76,7 @@ class Footprint:
         """What was assumed, a sentence each: types, engine, model, lengths."""
         basis = self.engine.dtypes(self.model, self.request).basis
         found = [basis] if basis else []
-        found += self.engine.assumptions(self.model, self.request)
+        found += self.engine.assumptions_on(self.model, self.request, self.parallelism)
         found += self.model.assumptions
         limit = self.model.max_position_embeddings
         if limit and self.request.longest > limit:

@@ -21,6 +21,8 @@ class Row(NamedTuple):
     dtype: Dtype
     slot_bytes: int
     copies: int
+    block_size: int = 1
+    """Slots are handed out in blocks of so many."""
 
     @property
     def bytes_per_slot_of_all_layers(self) -> int:

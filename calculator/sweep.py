@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calculator.engines.base import Engine, plan
+from calculator.engines.base import Engine
 from calculator.errors import InvalidInput
 from calculator.footprint import IDEAL, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request
-from calculator.tensors import Growth
 from calculator.units import MAX_TOKENS, checked_int
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def sweep(
 
     footprint(model, replace(base, seq_len=1, batch_size=1, seq_lens=None), engine, parallelism)
     if engine.additive and not base.shared_prefix_len:
-        single = _of_one_sequence(model, lengths, engine, parallelism, base)
+        single = engine.bytes_by_length(model, lengths, base, parallelism)
         _check_range(max(single) * max(batches))
         return np.multiply.outer(
             np.array(single, dtype=np.int64), np.array(batches, dtype=np.int64)
@@ -54,21 +53,6 @@ def sweep(
     table = [[footprint(model, r, engine, parallelism).num_bytes for r in row] for row in asked]
     _check_range(max(max(row) for row in table))
     return np.array(table, dtype=np.int64)
-
-
-def _of_one_sequence(
-    model: ModelSpec, lengths: list[int], engine: Engine, parallelism: Parallelism, base: Request
-) -> list[int]:
-    """Bytes of one sequence of each length: for each growth, bytes a slot × slots."""
-    key, value, _ = engine.dtypes(model, base)
-    slot_bytes: dict[Growth, int] = {}
-    for row in plan(engine, model, key, value, parallelism.tensor_parallel_size):
-        slot_bytes[row.growth] = slot_bytes.get(row.growth, 0) + row.bytes_per_slot_of_all_layers
-    encoder = base.encoder_seq_len or 0
-    return [
-        sum(each * engine.slots(growth, n, encoder) for growth, each in slot_bytes.items())
-        for n in lengths
-    ]
 
 
 def _counts(field: str, values: Any) -> list[int]:

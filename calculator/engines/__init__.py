@@ -12,6 +12,7 @@ ENGINES = {
     "ideal": "calculator.engines.ideal:Ideal",
     "transformers": "calculator.engines.transformers:Transformers",
     "llama.cpp": "calculator.engines.llamacpp:LlamaCpp",
+    "vllm": "calculator.engines.vllm.engine:Vllm",
 }
 
 

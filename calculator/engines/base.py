@@ -10,7 +10,7 @@ from calculator.dtypes import CACHE_DTYPES, DTYPES, Dtype
 from calculator.items import Item, Row
 from calculator.layers import LayerCache
 from calculator.model import ModelSpec
-from calculator.parallel import Parallelism, replicas
+from calculator.parallel import Parallelism, dealt, replicas, stage_sizes
 from calculator.request import Request
 from calculator.tensors import (
     Constant,
@@ -112,6 +112,40 @@ class Engine:
             items.append(Item(row, slots))
         return tuple(items)
 
+    def bytes_per_device(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> tuple[int, ...]:
+        """Bytes of each device: tensor ranks first, then pipeline stages, then replicas."""
+        ranks = parallelism.tensor_parallel_size
+        stages = stage_sizes(model.num_hidden_layers, parallelism.pipeline_parallel_size)
+        every = model.every_layer_type()
+        result: list[int] = []
+        for hand in dealt(request.lengths, parallelism.data_parallel_size):
+            by_type: dict[str, int] = {}
+            for row, slots in self.allocate(model, request, parallelism, (hand,)):
+                share = slots * row.slot_bytes * row.copies // ranks
+                by_type[row.layer_type] = by_type.get(row.layer_type, 0) + share
+            first = 0
+            for size in stages:
+                result += [sum(by_type.get(t, 0) for t in every[first : first + size])] * ranks
+                first += size
+        return tuple(result)
+
+    def bytes_by_length(
+        self, model: ModelSpec, lengths: list[int], request: Request, parallelism: Parallelism
+    ) -> list[int]:
+        """Bytes of one sequence of each length: for each growth, bytes a slot × slots."""
+        key, value, _ = self.dtypes(model, request)
+        slot_bytes: dict[Growth, int] = {}
+        for row in plan(self, model, key, value, parallelism.tensor_parallel_size):
+            each = row.bytes_per_slot_of_all_layers
+            slot_bytes[row.growth] = slot_bytes.get(row.growth, 0) + each
+        encoder = request.encoder_seq_len or 0
+        return [
+            sum(each * self.slots(growth, n, encoder) for growth, each in slot_bytes.items())
+            for n in lengths
+        ]
+
     def slots_of_all(
         self, growth: Growth, lengths: tuple[tuple[int, int], ...], request: Request
     ) -> int:
@@ -154,6 +188,12 @@ class Engine:
     def assumptions(self, model: ModelSpec, request: Request) -> tuple[str, ...]:
         """Every default this engine picked, a sentence each."""
         return ()
+
+    def assumptions_on(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> tuple[str, ...]:
+        """The same, where a default depends on how the model is spread."""
+        return self.assumptions(model, request)
 
 
 @lru_cache(maxsize=4096)

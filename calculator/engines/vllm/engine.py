@@ -1,0 +1,241 @@
+"""vLLM's flags → what a running request's blocks hold, padding and phantom layers as items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from calculator.engines.base import CacheDtypes, Engine
+from calculator.engines.vllm.backends import known_backend
+from calculator.engines.vllm.formats import cache_format, state_dtype
+from calculator.engines.vllm.items import blocks_held, items_of
+from calculator.engines.vllm.notes import notes
+from calculator.engines.vllm.plan import Plan, plan_of
+from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
+from calculator.engines.vllm.releases import Release, release
+from calculator.engines.vllm.spec import rule_of
+from calculator.errors import InvalidInput, shown
+from calculator.items import Item
+from calculator.model import ModelSpec
+from calculator.parallel import SINGLE, Parallelism, dealt
+from calculator.request import Request
+from calculator.units import MAX_COUNT, MAX_TOKENS, checked_int
+
+Hands = tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vllm(Engine):
+    """`vllm serve` on NVIDIA Hopper GPUs, under its own flag names.
+
+    All layers draw blocks from one pool. A block id stands for a page of each layer of one group;
+    a request holds blocks of every group. Pages, groups and the pool are in the files beside this.
+    `attention_backend`, `block_size` and `gdn_prefill_backend` stand in for other GPUs' choices.
+    """
+
+    block_size: int | None = None
+    kv_cache_dtype: str = "auto"
+    max_num_batched_tokens: int = 8192
+    enable_prefix_caching: bool = True
+    max_model_len: int | None = None
+    attention_backend: str | None = None
+    mamba_cache_dtype: str = "auto"
+    mamba_ssm_cache_dtype: str = "auto"
+    gdn_prefill_backend: str = "auto"
+    disable_hybrid_kv_cache_manager: bool | None = None
+    num_gpu_blocks_override: int | None = None
+    decode_context_parallel_size: int = 1
+    async_scheduling: bool = True
+    version: str | None = None
+
+    engine: ClassVar[str] = "vllm"
+    verified_with: ClassVar[str] = "0.33.0"
+
+    def __post_init__(self) -> None:
+        for name, limit in _COUNTS:
+            if getattr(self, name) is not None:
+                checked_int(name, getattr(self, name), at_most=limit)
+        for name in _SWITCHES:
+            value = getattr(self, name)
+            optional = value is None and name == "disable_hybrid_kv_cache_manager"
+            if value is not True and value is not False and not optional:
+                raise InvalidInput(f"{name} is {shown(value)}; expected true or false.", field=name)
+        if self.gdn_prefill_backend not in ("auto", "flashinfer", "triton"):
+            raise InvalidInput(
+                f"gdn_prefill_backend is {shown(self.gdn_prefill_backend)}; "
+                "known: auto, flashinfer, triton.",
+                field="gdn_prefill_backend",
+            )
+        if self.attention_backend is not None:
+            known_backend(self.attention_backend)
+        cache_format(self.kv_cache_dtype)
+        for name in ("mamba_cache_dtype", "mamba_ssm_cache_dtype"):
+            state_dtype(getattr(self, name), field=name)
+        release(self.version)
+
+    @property
+    def release(self) -> Release:
+        return release(self.version)
+
+    def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
+        """Flag, else request, else the checkpoint's, else the model's; one for keys and values."""
+        flag = cache_format(self.kv_cache_dtype)
+        asked = {t for t in (request.key_dtype, request.value_dtype) if t}
+        if len(asked) > 1:
+            raise InvalidInput(
+                f"key_dtype is {request.key_dtype} and value_dtype {request.value_dtype}; vLLM has "
+                "one type for both, --kv-cache-dtype.",
+                field="value_dtype",
+            )
+        wanted = next(iter(asked), None)
+        if flag and wanted and flag != wanted:
+            raise InvalidInput(
+                f"kv_cache_dtype is {self.kv_cache_dtype}, but the request asks for {wanted}; "
+                "leave one out.",
+                field="kv_cache_dtype",
+            )
+        if flag:
+            basis = f"Cache type {flag}: --kv-cache-dtype {self.kv_cache_dtype}."
+            return CacheDtypes(flag, flag, basis)
+        if wanted:
+            name = cache_format(wanted, field="key_dtype" if request.key_dtype else "value_dtype")
+            return CacheDtypes(str(name), str(name), "")
+        auto, basis = self.auto_dtype(model)
+        return CacheDtypes(auto, auto, f"Cache type auto: {auto}, {basis}.")
+
+    def auto_dtype(self, model: ModelSpec) -> tuple[str, str]:
+        """The checkpoint's cache quantisation, else the model's own type, fp32 counting as bf16."""
+        if model.kv_cache_dtype:
+            found = cache_format(model.kv_cache_dtype)
+            source = "utils/torch_utils.py:resolve_kv_cache_dtype_string"
+            return str(found), f"from the checkpoint's cache quantisation ({source})"
+        if model.dtype == "fp32":
+            return "bf16", "the model's fp32 run in 16 bit (config/model.py:_resolve_auto_dtype)"
+        return model.dtype, "the model's own; its checkpoint names no cache quantisation"
+
+    def prefix_caching(self, model: ModelSpec) -> bool:
+        """On unless switched off, but never for models of states alone or with an encoder.
+
+        Source: `config/model.py:is_prefix_caching_supported`.
+        """
+        caches = [c for g in model.layer_groups for c in g.caches]
+        states_alone = all(rule_of(c) == "state" for c in caches)
+        return self.enable_prefix_caching and not states_alone and not model.has_encoder
+
+    def hybrid_manager_off(self, model: ModelSpec) -> bool:
+        """As asked, else off for chunked attention (`config/vllm.py:VllmConfig.__post_init__`)."""
+        if self.disable_hybrid_kv_cache_manager is not None:
+            return self.disable_hybrid_kv_cache_manager
+        return any(c.kind == "chunked_attention" for g in model.layer_groups for c in g.caches)
+
+    def keeps_whole(self, model: ModelSpec) -> bool:
+        """Whether windows and chunks are stored whole, as full attention is."""
+        rules = {rule_of(c) for g in model.layer_groups for c in g.caches}
+        return self.hybrid_manager_off(model) and "full" in rules
+
+    def state_blocks(self, model: ModelSpec) -> int:
+        """Blocks of states a request may take: 1; with prefix caching 2, 3 with a checkpoint's."""
+        if not self.prefix_caching(model):
+            return 1
+        return 2 + self._exports_checkpoints(model)
+
+    def checkpoint_tokens(self, model: ModelSpec) -> int:
+        """Tokens that blocks are a multiple of, so that checkpoints fall on their ends."""
+        gdn = any(c.kind == "gated_delta_net" for g in model.layer_groups for c in g.caches)
+        return GDN_CHECKPOINT_TOKENS if gdn and self._exports_checkpoints(model) else 1
+
+    def _exports_checkpoints(self, model: ModelSpec) -> bool:
+        """Whether the layers write a state inside a prefill, for which vLLM keeps a block ready.
+
+        Mamba-2 does (`mamba_mixer2.py`), the gated delta net of Qwen models with FlashInfer's
+        kernel (`qwen_gdn_linear_attn.py`), Kimi K3's delta attention with FlashKDA (`kda.py`).
+        """
+        kinds = {c.kind for g in model.layer_groups for c in g.caches}
+        if "mamba2" in kinds:
+            return self.release.mamba2_checkpoints
+        if "gated_delta_net" in kinds:
+            qwen = model.model_type.startswith("qwen")
+            return qwen and self.gdn_prefill_backend != "triton" and self.release.gdn_checkpoints
+        return "kimi_delta_attention" in kinds and model.model_type == "kimi_k3"
+
+    def in_flight_tokens(self, stages: int) -> int:
+        """Tokens scheduled but not settled: a full batch for each step that may be under way.
+
+        Source: `config/vllm.py:max_concurrent_batches`, `max_in_flight_tokens`.
+        """
+        return self.max_num_batched_tokens * (stages + self.async_scheduling)
+
+    def pool(self, model: ModelSpec, request: Request | None, parallelism: Parallelism) -> Pool:
+        """Groups and bytes of a block for this model, cached."""
+        key = self.dtypes(model, request or _NOTHING_ASKED).key
+        return pool_of(
+            self, model, key, parallelism.tensor_parallel_size, parallelism.pipeline_parallel_size
+        )
+
+    def allocate(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, hands: Hands
+    ) -> tuple[Item, ...]:
+        if request.shared_prefix_len and not self.prefix_caching(model):
+            raise InvalidInput(
+                f"shared_prefix_len is {request.shared_prefix_len:,}; vLLM shares blocks by prefix "
+                "caching, which is off here.",
+                field="shared_prefix_len",
+            )
+        cache_type = self.dtypes(model, request).key
+        return items_of(self, model, cache_type, request, parallelism, hands)
+
+    def bytes_per_device(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> tuple[int, ...]:
+        """Blocks held × bytes of a block on the device's stage; all ranks of a stage are equal."""
+        pool = self.pool(model, request, parallelism)
+        result: list[int] = []
+        for hand in dealt(request.lengths, parallelism.data_parallel_size):
+            blocks = sum(n * blocks_held(self, s, request, hand) for s, n in pool.buckets)
+            for stage_bytes in pool.stage_bytes:
+                result += [blocks * stage_bytes] * parallelism.tensor_parallel_size
+        return tuple(result)
+
+    def bytes_by_length(
+        self, model: ModelSpec, lengths: list[int], request: Request, parallelism: Parallelism
+    ) -> list[int]:
+        """Blocks held by one sequence of each length × bytes of a block, over stages and ranks."""
+        pool, ranks = self.pool(model, request, parallelism), parallelism.tensor_parallel_size
+        block_bytes = ranks * sum(pool.stage_bytes)
+        return [
+            block_bytes
+            * sum(count * blocks_held(self, s, request, ((n, 1),)) for s, count in pool.buckets)
+            for n in lengths
+        ]
+
+    def plan(
+        self,
+        model: ModelSpec,
+        available_bytes: int,
+        max_model_len: int | None = None,
+        parallelism: Parallelism = SINGLE,
+        request: Request | None = None,
+    ) -> Plan:
+        """The pool vLLM allocates from `available_bytes` of one device, and what it logs of it.
+
+        `request` gives an element type other than the flag's; its lengths are not used.
+        Raises DoesNotFit where vLLM would not start: one request of `max_model_len` must fit.
+        """
+        pool = self.pool(model, request, parallelism)
+        return plan_of(self, model, pool, available_bytes, max_model_len, parallelism)
+
+    def assumptions_on(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> tuple[str, ...]:
+        return notes(self, model, self.pool(model, request, parallelism), parallelism)
+
+
+_COUNTS = (
+    ("block_size", 2**20),
+    ("max_num_batched_tokens", MAX_TOKENS),
+    ("max_model_len", MAX_TOKENS),
+    ("num_gpu_blocks_override", MAX_COUNT),
+    ("decode_context_parallel_size", 2**14),
+)
+_SWITCHES = ("enable_prefix_caching", "async_scheduling", "disable_hybrid_kv_cache_manager")
+_NOTHING_ASKED = Request(seq_len=1)

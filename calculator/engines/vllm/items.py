@@ -1,0 +1,149 @@
+"""Groups and the blocks held of each → items: what layers keep, page padding, phantom layers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from calculator.dtypes import Dtype
+from calculator.engines.vllm.blocks import held, shared
+from calculator.engines.vllm.groups import Group
+from calculator.engines.vllm.pool import Pool, pool_of
+from calculator.engines.vllm.spec import Spec, Stored
+from calculator.items import Item, Row
+from calculator.model import ModelSpec
+from calculator.parallel import Parallelism
+from calculator.request import Request
+from calculator.tensors import Constant, EveryNthToken, Growth
+
+if TYPE_CHECKING:
+    from calculator.engines.vllm.engine import Hands, Vllm
+
+BYTE = Dtype("byte", 1, 1)
+PADDING, PHANTOM = "page padding", "phantom layers"
+
+
+def blocks_held(
+    engine: Vllm, spec: Spec, request: Request, lengths: tuple[tuple[int, int], ...]
+) -> int:
+    """Blocks of one group of this spec that the sequences of one replica hold together."""
+    if not lengths:
+        return 0
+    encoder, ranks = request.encoder_seq_len or 0, engine.decode_context_parallel_size
+    total = sum(count * held(spec, n, encoder, ranks) for n, count in lengths)
+    if request.shared_prefix_len:
+        total -= shared(spec, lengths, request.shared_prefix_len, ranks)
+    return total
+
+
+def items_of(
+    engine: Vllm,
+    model: ModelSpec,
+    cache_type: str,
+    request: Request,
+    parallelism: Parallelism,
+    hands: Hands,
+) -> tuple[Item, ...]:
+    """Items of all devices; they add up to blocks × bytes of a block over stages and ranks."""
+    ranks, stages = parallelism.tensor_parallel_size, parallelism.pipeline_parallel_size
+    pool = pool_of(engine, model, cache_type, ranks, stages)
+    blocks = [
+        sum(blocks_held(engine, spec, request, hand) for hand in hands) for spec, _ in pool.buckets
+    ]
+    return tuple(
+        Item(row, blocks[bucket] * slots)
+        for row, bucket, slots in lines_of(engine, model, cache_type, ranks, stages)
+    )
+
+
+class Line(NamedTuple):
+    """A row, the bucket whose blocks it is stored in, and the slots of one block."""
+
+    row: Row
+    bucket: int
+    slots_of_block: int
+
+
+@lru_cache(maxsize=1024)
+def lines_of(
+    engine: Vllm, model: ModelSpec, cache_type: str, ranks: int, stages: int
+) -> tuple[Line, ...]:
+    """What does not depend on lengths: rows of all tensors, then of padding and phantom layers."""
+    pool = pool_of(engine, model, cache_type, ranks, stages)
+    homes = {(m.layer_type, m.nth): (g.bucket, m.spec) for g in pool.groups for m in g.members}
+    context = engine.decode_context_parallel_size
+    layers = {g.layer_type: g for g in model.layer_groups}
+    result = []
+    for layer_type, nth, tensors in pool.tensors:
+        bucket, spec = homes[layer_type, nth]
+        kind = layers[layer_type].caches[nth].kind
+        found = [_line(layer_type, kind, s, spec, context) for s in tensors]
+        found += _padding(layer_type, kind, tensors[0].tensor.growth, spec, ranks)
+        for row, slots in found:
+            result.append(Line(row._replace(layers=layers[layer_type].layers), bucket, slots))
+    return (*result, *_phantoms(pool, model, ranks))
+
+
+def _line(layer_type: str, kind: str, s: Stored, spec: Spec, context_ranks: int) -> tuple[Row, int]:
+    """A tensor's row and the slots of a block; context ranks hold different tokens, not copies."""
+    t, copies, block = s.tensor, s.copies, 1
+    slots = t.growth.num_slots if isinstance(t.growth, Constant) else 1
+    if spec.rule != "state":
+        slots = block = spec.block_size * context_ranks
+        copies //= context_ranks
+    slot_bytes = t.heads * s.dtype.row_bytes(t.width)
+    row = Row(
+        layer_type, 0, kind, t.name, t.heads, t.width, t.growth, s.dtype, slot_bytes, copies, block
+    )
+    return row, slots
+
+
+def _padding(
+    layer_type: str, kind: str, growth: Growth, spec: Spec, ranks: int
+) -> list[tuple[Row, int]]:
+    """What a page is longer than its content, a row of its own."""
+    size = spec.padded_bytes - spec.page_bytes
+    return [_filler(layer_type, kind, PADDING, size, growth, spec, ranks)] if size else []
+
+
+def _filler(
+    layer_type: str, kind: str, name: str, size: int, growth: Growth, spec: Spec, ranks: int
+) -> tuple[Row, int]:
+    """`size` bytes of every block that hold nothing, shared out over the block's tokens if even."""
+    slots = block = 1
+    if spec.rule == "state":
+        growth = Constant(1)
+    elif size % spec.block_size == 0:
+        slots = block = spec.block_size
+        size //= spec.block_size
+    else:
+        growth = EveryNthToken(spec.block_size) if spec.rule == "full" else Constant(1)
+    row = Row(layer_type, 0, kind, name, 1, size, growth, BYTE, size, ranks, block)
+    return row, slots
+
+
+def _phantoms(pool: Pool, model: ModelSpec, ranks: int) -> list[Line]:
+    """Pages of the last groups of a bucket that no layer uses, on every stage.
+
+    A block is as large as the largest group's; Gemma 3 27B's 52 windows fill six groups of ten
+    but for eight (`kv_cache_planning.py:_get_kv_cache_groups_uniform_page_size`).
+    """
+    unused: dict[int, int] = {}
+    firsts: dict[int, Group] = {}
+    for group in pool.groups:
+        firsts.setdefault(group.bucket, group)
+        for stage, stage_bytes in enumerate(pool.stage_bytes):
+            empty = stage_bytes - group.page_bytes(pool.starts[stage], pool.starts[stage + 1])
+            unused[group.bucket] = unused.get(group.bucket, 0) + empty // group.spec.padded_bytes
+    kinds = {g.layer_type: [c.kind for c in g.caches] for g in model.layer_groups}
+    growths = {(t, i): found[0].tensor.growth for t, i, found in pool.tensors}
+    result = []
+    for bucket, count in unused.items():
+        first = firsts[bucket].members[0]
+        if count:
+            kind = kinds[first.layer_type][first.nth]
+            growth = growths[first.layer_type, first.nth]
+            size = first.spec.padded_bytes
+            row, slots = _filler(first.layer_type, kind, PHANTOM, size, growth, first.spec, ranks)
+            result.append(Line(row._replace(layers=count), bucket, slots))
+    return result

@@ -1,0 +1,257 @@
+"""A model under vLLM's flags → specs of its layers, groups, and bytes of a block on each stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from math import lcm
+from typing import TYPE_CHECKING, NamedTuple
+
+from calculator.dtypes import DTYPES
+from calculator.engines.vllm import backends as choice
+from calculator.engines.vllm.formats import FP32, state_dtype
+from calculator.engines.vllm.groups import Group, Layer, groups_of, kept_whole
+from calculator.engines.vllm.releases import refuse_unserved
+from calculator.engines.vllm.spec import (
+    Rule,
+    Spec,
+    Stored,
+    Types,
+    page_bytes,
+    rule_of,
+    stored,
+)
+from calculator.errors import InvalidInput, UnsupportedModel
+from calculator.layers import LayerCache
+from calculator.layers.attention import FullAttention, SlidingAttention
+from calculator.layers.latent import LatentAttention, SparseIndexer
+from calculator.model import ModelSpec
+from calculator.parallel import stage_sizes
+from calculator.units import ceil_div
+
+if TYPE_CHECKING:
+    from calculator.engines.vllm.engine import Vllm
+
+GDN_CHECKPOINT_TOKENS = 64  # gdn_attn.py:FLASHINFER_GDN_CHECKPOINT_ALIGNMENT
+LATENT_HYBRID_TOKENS = 128  # interface.py:_align_hybrid_block_size
+
+
+class Pool(NamedTuple):
+    """Groups over one pool; stage s holds the layers from `starts[s]` up to `starts[s + 1]`."""
+
+    backend: str
+    block_size: int
+    groups: tuple[Group, ...]
+    buckets: tuple[tuple[Spec, int], ...]
+    """A bucket's spec and the number of its groups, which all hold the same blocks of a request."""
+    starts: tuple[int, ...]
+    stage_bytes: tuple[int, ...]
+    """Bytes of one block on each pipeline stage's devices: those of the largest group."""
+    tensors: tuple[tuple[str, int, tuple[Stored, ...]], ...]
+    """(layer type, which of its caches, tensors): what the members of the groups keep."""
+
+
+@lru_cache(maxsize=1024)
+def pool_of(engine: Vllm, model: ModelSpec, cache_type: str, ranks: int, stages: int) -> Pool:
+    """The pool of one tensor-parallel group of `ranks` and `stages` pipeline stages."""
+    refuse_unserved(model, engine.release)
+    caches = [(g.layer_type, i, c) for g in model.layer_groups for i, c in enumerate(g.caches)]
+    if not caches:
+        raise UnsupportedModel(f"{model.name} keeps no cache at all.", field="model")
+    _check_context_parallel(engine, caches, ranks)
+    whole = engine.keeps_whole(model)
+    cache_type = _canonical(cache_type, engine, caches)
+    backend = _backend(cache_type, engine, caches)
+    types = types_of(engine, model, cache_type)
+    kept = {(t, i): stored(c, types, whole, ranks) for t, i, c in caches}
+    block_size, specs = _specs(engine, model, caches, kept, backend, cache_type)
+    layers = tuple(
+        Layer(position, layer_type, i, specs[layer_type, i])
+        for position, layer_type in enumerate(model.every_layer_type())
+        for i, _ in enumerate(_caches_of(model, layer_type))
+    )
+    groups = groups_of(kept_whole(layers) if engine.hybrid_manager_off(model) else layers)
+    sizes = stage_sizes(model.num_hidden_layers, stages)
+    starts = tuple(sum(sizes[:s]) for s in range(stages + 1))
+    stage_bytes = tuple(
+        max(g.page_bytes(starts[s], starts[s + 1]) for g in groups) for s in range(stages)
+    )
+    if not all(stage_bytes):
+        raise InvalidInput(
+            f"pipeline_parallel_size is {stages}; a stage of {model.name} would hold no cache.",
+            field="pipeline_parallel_size",
+        )
+    tensors = tuple((t, i, found) for (t, i), found in kept.items())
+    counts = Counter(g.bucket for g in groups)
+    buckets = tuple((next(g.spec for g in groups if g.bucket == b), n) for b, n in counts.items())
+    return Pool(backend, block_size, groups, buckets, starts, stage_bytes, tensors)
+
+
+def types_of(engine: Vllm, model: ModelSpec, cache_type: str) -> Types:
+    """Element types: convolutions follow the model, states the convolutions but for some models.
+
+    Source: `mamba_utils.py:MambaStateDtypeCalculator`; Nemotron-H and Qwen3.5 take the type their
+    configuration names, fp32 in the published ones (`models/config.py`).
+    """
+    own = "bf16" if model.dtype == "fp32" else model.dtype
+    convolution = state_dtype(engine.mamba_cache_dtype, field="mamba_cache_dtype") or DTYPES[own]
+    state = state_dtype(engine.mamba_ssm_cache_dtype, field="mamba_ssm_cache_dtype")
+    kinds = {c.kind for g in model.layer_groups for c in g.caches}
+    if "lightning_attention" in kinds:
+        return Types(cache_type, convolution, convolution)
+    if "kimi_delta_attention" in kinds and state == DTYPES["fp16"]:
+        raise InvalidInput(
+            "mamba_ssm_cache_dtype is float16; vLLM keeps states of Kimi delta attention in "
+            "float32 or bfloat16 only.",
+            field="mamba_ssm_cache_dtype",
+        )
+    if state is None and ("kimi_delta_attention" in kinds or model.model_type in FP32_STATES):
+        state = FP32
+    return Types(cache_type, convolution, state or convolution)
+
+
+FP32_STATES = ("nemotron_h", "nemotron_h_puzzle", "qwen3_5", "qwen3_5_moe", "qwen3_5_text",
+               "qwen3_5_moe_text")  # fmt: skip
+
+
+def _caches_of(model: ModelSpec, layer_type: str) -> tuple[LayerCache, ...]:
+    return next(g.caches for g in model.layer_groups if g.layer_type == layer_type)
+
+
+def _canonical(cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCache]]) -> str:
+    """fp8 on FLASHMLA_SPARSE is the packed row (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
+    sparse = any(isinstance(c, SparseIndexer) for _, _, c in caches)
+    asked = (engine.attention_backend or "FLASHMLA_SPARSE").upper()
+    if sparse and cache_type == "fp8" and asked == "FLASHMLA_SPARSE":
+        return "fp8_ds_mla"
+    return cache_type
+
+
+def _backend(cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCache]]) -> str:
+    widths = {
+        c.kv_lora_rank + c.qk_rope_head_dim for _, _, c in caches if isinstance(c, LatentAttention)
+    }
+    sparse = any(isinstance(c, SparseIndexer) for _, _, c in caches)
+    if sparse and not widths:
+        raise UnsupportedModel(
+            "What vLLM keeps of an indexer beside plain attention is not computed yet "
+            "(calculator/engines/vllm/pool.py would do it).",
+            field="engine",
+        )
+    width = max(widths, default=None)
+    if engine.attention_backend is not None:
+        return choice.checked(engine.attention_backend, cache_type, width, sparse)
+    shared = engine.decode_context_parallel_size > 1
+    return choice.pick(cache_type, width, sparse, engine.block_size, shared)
+
+
+def _check_context_parallel(
+    engine: Vllm, caches: list[tuple[str, int, LayerCache]], ranks: int
+) -> None:
+    """Decode-context parallelism shares ranks that hold the same heads (`config/model.py`)."""
+    size = engine.decode_context_parallel_size
+    if size == 1:
+        return
+    for _, _, cache in caches:
+        heads = cache.num_key_value_heads if isinstance(cache, FullAttention) else 1
+        if rule_of(cache) != "full" or ranks % heads or (ranks // heads) % size:
+            raise InvalidInput(
+                f"decode_context_parallel_size is {size}; it must divide the tensor ranks that "
+                f"hold the same heads ({ranks} ranks, {heads} heads of {cache.kind}), and all "
+                "layers must be full or latent attention.",
+                field="decode_context_parallel_size",
+            )
+
+
+def _specs(
+    engine: Vllm,
+    model: ModelSpec,
+    caches: list[tuple[str, int, LayerCache]],
+    kept: dict[tuple[str, int], tuple[Stored, ...]],
+    backend_name: str,
+    cache_type: str,
+) -> tuple[int, dict[tuple[str, int], Spec]]:
+    """Tokens of a block, and the spec of every cache of every layer type."""
+    backend = choice.BACKENDS[backend_name]
+    rules = {(t, i): rule_of(c) for t, i, c in caches}
+    used: tuple[choice.Backend, ...] = (backend,)
+    if any(isinstance(c, SparseIndexer) for _, _, c in caches):
+        used = (backend, choice.INDEXER)
+    attention = [key for key, rule in rules.items() if rule != "state"]
+    _check_wide_heads(caches, backend_name, engine, cache_type)
+    block_size = choice.DEFAULT_BLOCK_SIZE
+    if attention:
+        block_size = choice.preferred_block_size(used, engine.block_size)
+    padded = 0
+    states = [key for key, rule in rules.items() if rule == "state"]
+    if attention and states:
+        token = page_bytes(kept[attention[0]], 1, "full")
+        state = max(page_bytes(kept[key], 1, "state") for key in states)
+        block_size = hybrid_block_size(engine, model, backend, block_size, token, state)
+        padded = block_size * token
+    specs = {}
+    for t, i, cache in caches:
+        rule = rules[t, i]
+        specs[t, i] = _spec(engine, model, cache, kept[t, i], rule, block_size, backend, padded)
+    return block_size, specs
+
+
+def _spec(
+    engine: Vllm,
+    model: ModelSpec,
+    cache: LayerCache,
+    tensors: tuple[Stored, ...],
+    rule: Rule,
+    block_size: int,
+    backend: choice.Backend,
+    padded: int,
+) -> Spec:
+    latent = isinstance(cache, LatentAttention | SparseIndexer)
+    shape = (
+        "latent" if latent else rule,
+        *((s.tensor.heads, s.tensor.width, s.dtype.name, s.copies) for s in tensors),
+    )
+    reach = getattr(cache, "sliding_window", 0) or getattr(cache, "attention_chunk_size", 0)
+    if rule == "sliding":
+        block_size = backend.largest_within(block_size)
+    page = page_bytes(tensors, block_size, rule)
+    if rule == "state":
+        return Spec(rule, shape, block_size, page, padded or page, 0, engine.state_blocks(model))
+    return Spec(rule, shape, block_size, page, page, reach)
+
+
+def _check_wide_heads(
+    caches: list[tuple[str, int, LayerCache]], backend: str, engine: Vllm, cache_type: str
+) -> None:
+    """FlashAttention 4 reads an fp8 cache of 512-wide heads in pages of 64 tokens on Hopper."""
+    wide = any(
+        isinstance(c, FullAttention | SlidingAttention) and c.head_dim == 512 for _, _, c in caches
+    )
+    block_size = engine.block_size or choice.DEFAULT_BLOCK_SIZE
+    if wide and cache_type == "fp8" and backend == "FLASH_ATTN" and block_size % 64:
+        raise InvalidInput(
+            f"block_size is {block_size}; FLASH_ATTN reads fp8 keys of 512-wide heads in pages of "
+            "64 tokens (flash_attn.py:_get_sm90_fa4_fp8_kv_block_size). Give block_size 64.",
+            field="block_size",
+        )
+
+
+def hybrid_block_size(
+    engine: Vllm,
+    model: ModelSpec,
+    backend: choice.Backend,
+    block_size: int,
+    token_bytes: int,
+    state_bytes: int,
+) -> int:
+    """Blocks large enough that a page of attention holds a whole state.
+
+    Source: `interface.py:_align_hybrid_block_size`.
+    """
+    align = max(backend.smallest, block_size)
+    if backend.latent:
+        align = max(align, LATENT_HYBRID_TOKENS)
+    if engine.prefix_caching(model):
+        align = lcm(align, engine.checkpoint_tokens(model))
+    needed = align * ceil_div(state_bytes, align * token_bytes)
+    return max(block_size, backend.smallest * ceil_div(needed, backend.smallest))
