@@ -35,16 +35,12 @@ FAMILIES: dict[str, str] = {
         smollm3="smollm3",
         every_fourth="olmo3 cohere2 exaone4 exaone_moe",
         alternating="gpt_oss",
-        hunyuan="hunyuan",
         llama4="llama4_text",
-        dbrx="dbrx",
-        jetmoe="jetmoe",
         hrm_text="hrm_text",
         minimax_m2="minimax_m2",
-        nemotron_nas="nemotron-nas",
         step3p7="step3p7",
-        mimo_v2_flash="mimo_v2_flash",
     ),
+    **_family("per_layer", mimo_v2_flash="mimo_v2_flash", nemotron_nas="nemotron-nas"),
     **_family(
         "windowed",
         afmoe="afmoe",
@@ -72,6 +68,9 @@ FAMILIES: dict[str, str] = {
     ),
     **_family(
         "classic",
+        dbrx="dbrx",
+        hunyuan="hunyuan",
+        jetmoe="jetmoe",
         gpt="""
             biogpt bloom codegen ctrl gpt-sw3 gpt2 gpt_neox gpt_neox_japanese gptj openai-gpt opt
             persimmon
@@ -101,12 +100,15 @@ FAMILIES: dict[str, str] = {
         deepseek_v4="deepseek_v4",
     ),
     **_family(
-        "hybrid",
+        "linear",
         gated_delta_net="qwen3_next qwen3_5_text qwen3_5_moe_text",
         kimi_linear="kimi_linear",
         bailing_hybrid="bailing_hybrid",
         minimax="minimax",
         minimax_01="minimax_text_01 minimax_m1",
+    ),
+    **_family(
+        "hybrid",
         jamba="jamba",
         bamba="bamba",
         granite_hybrid="granitemoehybrid",

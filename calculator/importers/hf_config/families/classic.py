@@ -7,6 +7,7 @@ from calculator.importers.hf_config.layers import (
     Heads,
     Layers,
     attention_heads,
+    check_divides,
     derived_head_dim,
     every_layer,
 )
@@ -98,3 +99,42 @@ def qwen(r: Reader) -> Layers:
     heads = attention_heads(r, kv_heads=(), head_dim=("kv_channels",))
     r.waive("use_cache_quantization", "use_cache_kernel", "use_dynamic_ntk", "use_logn_attn")
     return every_layer(FULL, num_layers, heads.full())
+
+
+def dbrx(r: Reader) -> Layers:
+    """DBRX: the number of cached heads is attn_config.kv_n_heads."""
+    num_layers, num_heads = r.num_hidden_layers(), r.count("num_attention_heads", "n_heads")
+    attention = r.inner("attn_config")
+    kv_heads = attention.count_or_none("kv_n_heads") if attention else None
+    if attention:
+        attention.waive("clip_qkv", "attn_pdrop", "rope_theta")
+    if kv_heads is None:
+        origin = f"default of model type {r.model_type}"
+        kv_heads = 1
+        r.derived("num_key_value_heads", origin)
+        r.assume(f"attn_config.kv_n_heads is not in the configuration: 1, the {origin}.")
+    check_divides(r, kv_heads, num_heads)
+    r.waive("num_key_value_heads", "ffn_config", "max_seq_len")
+    width = derived_head_dim(r, num_heads, ("hidden_size", "d_model"))
+    return every_layer(FULL, num_layers, Heads(kv_heads, width).full())
+
+
+def jetmoe(r: Reader) -> Layers:
+    """JetMoE: experts share the num_key_value_heads keys and values of kv_channels."""
+    r.waive("num_attention_heads", "head_dim")
+    heads = Heads(r.count("num_key_value_heads"), r.count("kv_channels", "head_dim"))
+    return every_layer(FULL, r.num_hidden_layers(), heads.full())
+
+
+def hunyuan(r: Reader) -> Layers:
+    """Hunyuan as first published; its sharing of caches between layers (CLA) has no rule here."""
+    if r.flag("use_cla"):
+        r.unsupported("use_cla", True, "layers that share a cache have no rule for hunyuan")
+    if r.flag("use_mla"):
+        r.unsupported("use_mla", True, "latent attention has no rule for hunyuan")
+    r.waive(
+        "cla_share_factor", "kv_lora_rank", "q_lora_rank", "qk_rope_head_dim", "v_head_dim",
+        "qk_nope_head_dim", "head_dim", "org_vocab_size", "pool_type", "group_limited_greedy",
+    )  # fmt: skip
+    heads = attention_heads(r, head_dim=("attention_head_dim", "head_dim"))
+    return every_layer(FULL, r.num_hidden_layers(), heads.full())
