@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 from calculator.errors import SourceUnavailable
 from calculator.units import parse_count
@@ -16,22 +18,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--address", default="127.0.0.1", help="address (default 127.0.0.1)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> NoReturn:
     port = parse_count("port", arguments.port, at_most=65_535)
     if find_spec("streamlit") is None:
         raise SourceUnavailable(
             "The page needs Streamlit, which is not installed; "
             'pip install "kv-cache-calculator[app]" brings it.'
         )
-    from subprocess import call
-
     # Streamlit reads its config.toml beside the script; address and port are passed, since
-    # environment variables are not read by every way of starting it.
-    return call(
+    # environment variables are not read by every way of starting it. The server takes the place
+    # of this process, so that stopping it stops the server.
+    os.execv(
+        sys.executable,
         [
             sys.executable, "-m", "streamlit", "run", str(script()),
             "--server.port", str(port), "--server.address", arguments.address,
-        ]
+        ],
     )  # fmt: skip
 
 
