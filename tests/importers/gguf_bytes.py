@@ -51,18 +51,19 @@ class Bytes:
         offset = struct.pack(self.order + "Q", 0)
         return self.text(name) + self.u32(len(shape)) + lengths + self.u32(kind) + offset
 
-    def file(self, entries: list[bytes], tensors: list[bytes] = (), **claims: int) -> bytes:
+    def file(self, entries: list[bytes], tensors: list[bytes] = (), **claim: int) -> bytes:
+        """`claim` may say another number of `keys` and of `weights` than there are."""
         head = b"GGUF" + self.u32(self.version)
-        counts = claims.get("tensors", len(tensors)), claims.get("keys", len(entries))
+        counts = claim.get("weights", len(tensors)), claim.get("keys", len(entries))
         return head + b"".join(map(self.count, counts)) + b"".join(entries) + b"".join(tensors)
 
 
-def llama(b: Bytes | None = None, **more: Any) -> list[bytes]:
+def llama(b: Bytes | None = None, architecture: str = "llama") -> list[bytes]:
     """The entries of a four-layer model."""
     b = b or Bytes()
     figures = {
-        "general.architecture": "llama", "llama.block_count": 4, "llama.context_length": 8192,
-        "llama.embedding_length": 256, "llama.attention.head_count": 8,
-        "llama.attention.head_count_kv": 2,
+        "block_count": 4, "context_length": 8192, "embedding_length": 256,
+        "attention.head_count": 8, "attention.head_count_kv": 2,
     }  # fmt: skip
-    return [b.entry(key, value) for key, value in (figures | more).items()]
+    named = b.entry("general.architecture", architecture)
+    return [named, *(b.entry(f"{architecture}.{key}", x) for key, x in figures.items())]

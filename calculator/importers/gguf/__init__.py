@@ -26,6 +26,7 @@ def model_from_gguf(path: str | Path) -> ModelSpec:
     first = first_part(path, header)
     if first != path:
         header = header_of(first)
+        first_part(first, header)
     tensors, why = tensors_of_all(first, header)
     return _model(header, _stem(first.name), str(path), tensors, why)
 

@@ -39,7 +39,7 @@ def first_part(path: Path, header: Header) -> Path:
     if not number:
         return path
     found = _PART.fullmatch(path.name)
-    if not found:
+    if not found or int(found[2]) == 1:
         raise InvalidInput(
             f"{shown(path.name)} is part {number + 1:,} of {count:,} of a split model, whose first "
             "part holds its metadata; give that.",

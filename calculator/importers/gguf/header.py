@@ -95,7 +95,7 @@ def read_header(file: BinaryIO, size: int) -> Header:
             else:
                 values[key] = _scalar(cursor, key, kind)
     except EndOfBytes:
-        return Header(values, None, key)
+        return Header(values, None, key if key.isprintable() else shown(key))
     try:
         return Header(values, tuple(_tensor(cursor, i) for i in range(num_tensors)))
     except EndOfBytes:
