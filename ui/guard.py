@@ -9,7 +9,7 @@ from functools import wraps
 import streamlit as st
 
 from calculator.errors import CalculatorError
-from ui.markup import block, esc
+from ui.markup import esc, show
 
 LOG = logging.getLogger("kvcalc.page")
 
@@ -22,7 +22,7 @@ def guarded(body: Callable[[], None]) -> Callable[[], None]:
         try:
             body()
         except CalculatorError as error:
-            block(f'<div class="notice bad" role="alert">{esc(error)}</div>')
+            show(f'<div class="notice bad" role="alert">{esc(error)}</div>')
         except Exception:
             LOG.exception("a page failed")
             apologise()

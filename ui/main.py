@@ -6,22 +6,23 @@ from pathlib import Path
 import streamlit as st
 
 HERE = Path(__file__).parent
+# before the imports below: a browser that waits for them would draw a sidebar of another width
+st.set_page_config(
+    page_title="KV cache calculator",
+    page_icon=str(HERE / "assets" / "icon.svg"),
+    layout="wide",
+    initial_sidebar_state=320,
+)
 if str(HERE.parent) not in sys.path:  # the page's own modules are imported as `ui`
     sys.path.insert(0, str(HERE.parent))
 
 from ui import scheme  # noqa: E402
 from ui.link import read_link  # noqa: E402
-from ui.markup import block, esc  # noqa: E402
+from ui.markup import esc, show  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
 from ui.theme import ASSETS, is_dark, style_sheet  # noqa: E402
 
 read_link()
-st.set_page_config(
-    page_title="KV cache calculator",
-    page_icon=str(ASSETS / "icon.svg"),
-    layout="wide",
-    initial_sidebar_state=320,
-)
 st.html(style_sheet())
 embedded = bool(st.context.is_embedded)
 page = st.navigation(
@@ -37,6 +38,6 @@ if not embedded:
         inputs()
 if notes := st.session_state["link_notes"]:
     lines = "".join(f"<p>{esc(sentence)}</p>" for sentence in notes)
-    block(f'<div class="notice" role="status">{lines}</div>')
+    show(f'<div class="notice" role="status">{lines}</div>')
 page.run()
 scheme.follow()

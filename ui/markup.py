@@ -38,9 +38,15 @@ def unmarked(text: str) -> str:
     return re.sub("[\x02-\x05]", "", text)
 
 
-def block(*parts: str, classes: str = "kv") -> None:
-    """One block of our HTML on the page."""
-    st.html(f'<div class="{classes}">{"".join(parts)}</div>')
+def show(*sections: str) -> None:
+    """Sections of our HTML on the page, as one element; empty ones leave no trace."""
+    body = "".join(f"<section>{section}</section>" for section in sections if section)
+    st.html(f'<div class="kv">{body}</div>')
+
+
+def fold(summary: str, body: str) -> str:
+    """Something small, folded away; opens without asking the server."""
+    return f"<details><summary>{esc(summary)}</summary>{body}</details>"
 
 
 def title(text: str, remark: str = "") -> str:
@@ -72,3 +78,8 @@ def table(
 
 def _right(column: int, numeric: set[int]) -> str:
     return ' class="r"' if column in numeric else ""
+
+
+def pair(left: str, right: str) -> str:
+    """Two sections side by side, one below the other where there is no room."""
+    return f'<div class="pair"><div>{left}</div><div>{right}</div></div>'

@@ -127,8 +127,17 @@ def _devices() -> None:
     right.number_input("How many", 1, LIMITS["devices"], 1, 1, key="devices", bind="query-params")
 
 
+def _is_needed(is_open: bool | None, *names: str) -> bool:
+    """Whether a fold's widgets must be there: it is open, or one of them says something."""
+    plain = (None, "", "1", DEFAULTS["share"])
+    given = [st.session_state.get(name, st.query_params.get(name)) for name in names]
+    return bool(is_open) or any(str(v) not in plain for v in given if v is not None)
+
+
 def _engine_flags() -> None:
-    with st.expander("Engine flags", type="compact"):
+    with st.expander("Engine flags", type="compact", key="engine_flags", on_change="rerun") as fold:
+        if not _is_needed(fold.open, "pp", "dp", "shared_prefix", "set"):
+            return
         left, right = st.columns(2)
         left.number_input("Pipeline parallel", 1, LIMITS["pp"], 1, 1, key="pp", bind="query-params")
         right.number_input("Data parallel", 1, LIMITS["dp"], 1, 1, key="dp", bind="query-params")
@@ -145,7 +154,11 @@ def _engine_flags() -> None:
 
 
 def _other_needs() -> None:
-    with st.expander("Other needs and share", type="compact"):
+    with st.expander(
+        "Other needs and share", type="compact", key="other_needs", on_change="rerun"
+    ) as fold:
+        if not _is_needed(fold.open, "overhead", "share"):
+            return
         st.text_input(
             "Other needs of a device", key="overhead", bind="query-params",
             placeholder=overhead_hint(str(st.session_state.get("device"))),

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import log10
 
 from calculator.capacity import Capacity
 from calculator.charts.bar import Bar, Segment, gib_span, memory_bar
 from calculator.units import GIB, format_gib
 from calculator.weights import published_weights
-from ui.markup import block, esc, title
+from ui.answer import Answer
+from ui.markup import esc, title
 
 
-def show(found: Capacity) -> None:
+@lru_cache(maxsize=128)
+def html(shown: Answer) -> str:
+    """The bar, its scale and its key; nothing without a device."""
+    found = shown.found
+    if found is None:
+        return ""
     device, number = found.budget.device, found.footprint.parallelism.num_devices
     if device is None:
-        return
+        return ""
     bar = memory_bar(found)
     name = f"{device.name} {device.form}".strip()
     if number > 1:
@@ -26,13 +33,14 @@ def show(found: Capacity) -> None:
     label = esc(f"{heading}, {remark}: {bar.text}.")
     parts = "".join(_segment(s) for s in bar.segments if s.num_bytes)
     limit = f'<span class="limit" style="left:{_percent(bar.limit_bytes, bar)}"></span>'
-    block(
+    blocks = (
         title(heading.replace("of a device", "of one device"), remark),
         f'<div class="bar" role="img" aria-label="{label}">{parts}{limit}</div>',
         _scale(bar),
         f'<div class="key">{"".join(_key(s) for s in bar.segments if s.in_key)}</div>',
         _published(found),
     )
+    return "".join(blocks)
 
 
 def _segment(segment: Segment) -> str:

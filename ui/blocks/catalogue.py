@@ -16,7 +16,8 @@ from calculator.request import Request
 from calculator.scenario import LINK_VERSION
 from calculator.tensors import Constant
 from calculator.units import format_bytes, format_gib, format_tokens
-from ui.markup import block, esc, table, title
+from ui import markup
+from ui.markup import esc, table, title
 from ui.theme import KIND_ROLES
 
 MODEL_HEAD = (
@@ -28,31 +29,33 @@ DEVICE_HEAD = ("device", "form", "memory", "visible to programs", "bandwidth", "
 
 def show_models(options: dict[str, str]) -> None:
     every = presets()
-    block(title("Models", f"{len(every)} presets; figures at 8,192 tokens × 1, ideal, auto type"))
+    markup.show(
+        title("Models", f"{len(every)} presets; figures at 8,192 tokens × 1, ideal, auto type")
+    )
     text = st.text_input(
         "Filter models", key="filter_models", placeholder="name, publisher or kind of layer",
         label_visibility="collapsed",
     )  # fmt: skip
     rows = [_model_row(m, options) for m in every if _matches(text, _words(m))]
     if not rows:
-        block('<p class="under">No preset matches.</p>')
+        markup.show('<p class="under">No preset matches.</p>')
         return
     numbers = (1, 3, 4, 5, 6, 7, 8)
-    block(f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers)}</div>')
+    markup.show(f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers)}</div>')
 
 
 def show_devices(options: dict[str, str]) -> None:
     every = devices()
-    block(title("Devices", f"{len(every)}; any other: type its memory, such as 64 GB"))
+    markup.show(title("Devices", f"{len(every)}; any other: type its memory, such as 64 GB"))
     text = st.text_input(
         "Filter devices", key="filter_devices", placeholder="name or vendor",
         label_visibility="collapsed",
     )  # fmt: skip
     rows = [_device_row(d, options) for d in every if _matches(text, f"{d.id} {d.name} {d.vendor}")]
     if not rows:
-        block('<p class="under">No device matches.</p>')
+        markup.show('<p class="under">No device matches.</p>')
         return
-    block(f'<div class="catalogue">{table(DEVICE_HEAD, rows, right=(2, 3, 4))}</div>')
+    markup.show(f'<div class="catalogue">{table(DEVICE_HEAD, rows, right=(2, 3, 4))}</div>')
 
 
 def _matches(text: str, words: str) -> bool:

@@ -15,7 +15,7 @@ from calculator.charts import frame
 from calculator.charts.grid import Grid, grid
 from calculator.charts.lines import LineChart, against_context, against_sequences
 from ui.answer import Answer
-from ui.markup import block, table, title
+from ui.markup import esc, table, title
 from ui.theme import is_dark, palette
 
 Chart = LineChart | Grid
@@ -51,14 +51,14 @@ def show_context(shown: Answer) -> None:
     scale = _head("Size against context", "", ("log", "linear"), "context_scale")
     _draw("context", shown, scale)
     room = " Room: an estimate, see the bar above." if shown.found else ""
-    st.caption(f"× n: sequences.{room}")
+    _remark(f"× n: sequences.{room}")
     _table("context", shown)
 
 
 def show_sequences(shown: Answer) -> None:
     scale = _head("Size against sequences", "", ("log", "linear"), "sequences_scale")
     _draw("sequences", shown, scale)
-    st.caption("Each line: a context, the same for all sequences.")
+    _remark("Each line: a context, the same for all sequences.")
     _table("sequences", shown)
 
 
@@ -73,7 +73,7 @@ def show_map(shown: Answer) -> None:
         where = f"one {name}" if number == 1 else f"each of {number}"
         mode = _head("What fits", f"{where}, GiB", ("cache", "to spare"), "map_shows")
         _draw("map", shown, mode)
-        block(_map_key())
+        st.html(f'<div class="kv">{_map_key()}</div>')
     _table("map", shown)
 
 
@@ -101,6 +101,10 @@ def _draw(kind: str, shown: Answer, mode: str) -> None:
     )
 
 
+def _remark(text: str) -> None:
+    st.html(f'<div class="kv"><div class="mapkey">{esc(text)}</div></div>')
+
+
 def _map_key() -> str:
     entries = (
         ("c-fits", "fits"), ("c-marginal", "≈ marginal"), ("c-not", "does not fit"),
@@ -111,7 +115,11 @@ def _map_key() -> str:
 
 
 def _table(kind: str, shown: Answer) -> None:
-    with st.expander("Table and CSV", type="compact"):
+    with st.expander(
+        "Table and CSV", type="compact", key=f"{kind}_table", on_change="rerun"
+    ) as fold:
+        if not fold.open:
+            return
         html, text = _tables(kind, shown)
         st.html(html)
         name = f"{shown.fp.model.id or 'model'}-{kind}.csv".replace("/", "-")

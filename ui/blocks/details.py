@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from functools import lru_cache
 
 from calculator.charts.crossing import outgrows_weights
 from calculator.fixes import fixes
 from calculator.units import GIB, format_bytes
 from calculator.verdict import gib_range
 from ui.answer import Answer
-from ui.markup import block, esc, table, title
+from ui.markup import esc, fold, table, title
 
 
-def show_fixes(shown: Answer) -> None:
+@lru_cache(maxsize=128)
+def fixes_html(shown: Answer) -> str:
     """Single changes after which the scenario certainly fits."""
     found = shown.found
     if found is None or found.verdict == "fits":
-        return
+        return ""
     rows = [
         (
             esc(fix.change)
@@ -27,39 +28,38 @@ def show_fixes(shown: Answer) -> None:
         for fix in fixes(found)
     ]
     if not rows:
-        block(title("To be certain that it fits", "no single change found"))
-        return
+        return title("To be certain that it fits", "no single change found")
     several = " a device" if found.footprint.parallelism.num_devices > 1 else ""
     head = ("change", f"cache, GiB{several}", "to spare, GiB")
-    block(
-        title("To be certain that it fits", "one change each, largest gain first"),
-        table(head, rows, right=(1, 2), classes="measure"),
-    )
+    heading = title("To be certain that it fits", "one change each, largest gain first")
+    return heading + table(head, rows, right=(1, 2), classes="measure")
 
 
 LOSSY = "changes outputs: measure"
 
 
-def show_sources(shown: Answer) -> None:
+@lru_cache(maxsize=128)
+def sources_html(shown: Answer) -> str:
     """Where the model's figures come from, one row each."""
     model = shown.fp.model
-    with st.expander("Where each number comes from", type="compact"):
-        rows = [(f"<code>{esc(name)}</code>", esc(source)) for name, source in model.provenance]
-        source = esc(model.source)
-        if model.source.startswith("https://"):
-            source = f'<a href="{source}" target="_blank" rel="noopener">{source}</a>'
-        facts = [("Model", f"{esc(model.name)}, <code>{esc(model.model_type)}</code>")]
-        facts += [("Source", source)] if model.source else []
-        facts += [("Revision", esc(model.revision))] if model.revision else []
-        facts += [("Checked", esc(model.checked))] if model.checked else []
-        device = shown.found.budget.device if shown.found else None
-        if device and device.source:
-            said = f"{esc(device.source)}, checked {esc(device.checked)}"
-            facts.append((esc(device.name), said))
-        block(table(("what", "where from"), [*facts, *rows], classes="keys"))
+    rows = [(f"<code>{esc(name)}</code>", esc(source)) for name, source in model.provenance]
+    source = esc(model.source)
+    if model.source.startswith("https://"):
+        source = f'<a href="{source}" target="_blank" rel="noopener">{source}</a>'
+    facts = [("Model", f"{esc(model.name)}, <code>{esc(model.model_type)}</code>")]
+    facts += [("Source", source)] if model.source else []
+    facts += [("Revision", esc(model.revision))] if model.revision else []
+    facts += [("Checked", esc(model.checked))] if model.checked else []
+    device = shown.found.budget.device if shown.found else None
+    if device and device.source:
+        said = f"{esc(device.source)}, checked {esc(device.checked)}"
+        facts.append((esc(device.name), said))
+    body = table(("what", "where from"), [*facts, *rows], classes="keys")
+    return fold("Where each number comes from", body)
 
 
-def show_growth(shown: Answer) -> None:
+@lru_cache(maxsize=128)
+def growth_html(shown: Answer) -> str:
     """The fixed part, the rate, and where the cache outgrows the weights."""
     fp = shown.fp
     rows = [
@@ -74,10 +74,8 @@ def show_growth(shown: Answer) -> None:
     number = fp.parallelism.num_devices
     remark = f"all {number} devices together" if number > 1 else ""
     rows += _crossing_rows(shown)
-    block(
-        title("What is fixed, what grows", remark),
-        table(("", "", ""), [tuple(esc(c) for c in row) for row in rows], right=(1, 2)),
-    )
+    cells = [tuple(esc(cell) for cell in row) for row in rows]
+    return title("What is fixed, what grows", remark) + table(("", "", ""), cells, right=(1, 2))
 
 
 def _crossing_rows(shown: Answer) -> list[tuple[str, str, str]]:
@@ -95,8 +93,9 @@ def _crossing_rows(shown: Answer) -> list[tuple[str, str, str]]:
     return found
 
 
-def show_assumptions(shown: Answer) -> None:
+@lru_cache(maxsize=128)
+def assumptions_html(shown: Answer) -> str:
     found = [*shown.asked.notes, *shown.fp.assumptions]
     found += shown.found.budget.basis if shown.found else ()
     items = "".join(f"<li>{esc(sentence)}</li>" for sentence in found)
-    block(title("Assumed"), f"<ul>{items}</ul>")
+    return f"{title('Assumed')}<ul>{items}</ul>"

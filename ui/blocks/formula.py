@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from calculator.explain import FormulaRow, explain
 from calculator.footprint import Footprint
 from calculator.units import GIB, format_bytes, format_gib
-from ui.markup import block, esc, title
+from ui.answer import Answer
+from ui.markup import esc, title
 from ui.theme import KIND_ROLES
 
 HEAD = ("layers", "tensors", "slots", "heads", "width", "B a value", "sequences")
 
 
-def show(fp: Footprint) -> None:
+@lru_cache(maxsize=128)
+def html(shown: Answer) -> str:
+    """A table, and for a phone two lines a row."""
+    fp = shown.fp
     found = explain(fp)
     rows = tuple(sorted(found.rows, key=lambda row: not row.grows))  # what grows comes first
     copies = any(row.copies > 1 for row in rows)
     shared = ""
     if found.shared_layers:
         shared = f"{found.shared_layers} layers keep nothing of their own"
-    block(
-        title("How it is computed", shared),
-        f'<div class="formula">{_table(rows, fp, found.marginal, copies=copies)}</div>',
-        _stack(rows, fp),
+    return (
+        title("How it is computed", shared)
+        + f'<div class="formula">{_table(rows, fp, found.marginal, copies=copies)}</div>'
+        + _stack(rows, fp)
     )
 
 

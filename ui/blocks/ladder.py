@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from calculator.charts.ladder import Rung, ladder
 from calculator.units import GIB
 from ui.answer import Answer
-from ui.markup import block, esc, title
+from ui.markup import esc, title
 
 WORDS = {
     "fits": '<span class="t-fits">✓ fits</span>',
@@ -15,7 +17,9 @@ WORDS = {
 }
 
 
-def show(shown: Answer) -> None:
+@lru_cache(maxsize=128)
+def html(shown: Answer) -> str:
+    """A row a size, the current type bold, the room hatched."""
     rungs = ladder(shown.fp, shown.found)
     room = shown.found.budget.available if shown.found else None
     remark = "hatched: room for the cache" if room and room.high > 0 else ""
@@ -26,9 +30,10 @@ def show(shown: Answer) -> None:
         f'<th scope="col" class="r">GiB{" a device" if several else ""}</th><th></th>'
     )
     rows = "".join(_row(rung, room, widest) for rung in rungs)
-    block(
-        title("Every cache type this engine can run", remark),
-        f'<table class="ladder"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>',
+    heading = title("Every cache type this engine can run", remark)
+    return (
+        heading
+        + f'<table class="ladder"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from functools import lru_cache
 
 from calculator.charts.strip import LayerKind, layer_kinds, period
-from calculator.footprint import Footprint
 from calculator.model import shortest_pattern
 from calculator.units import format_bytes
-from ui.markup import block, esc, table, title
+from ui.answer import Answer
+from ui.markup import esc, fold, table, title
 from ui.theme import KIND_ROLES
 
 WIDEST = 64
@@ -18,7 +18,10 @@ PLAIN_WORDS = (
 )  # fmt: skip
 
 
-def show(fp: Footprint) -> None:
+@lru_cache(maxsize=128)
+def html(shown: Answer) -> str:
+    """The strip, its legend, and the table folded away."""
+    fp = shown.fp
     model = fp.model
     kinds = layer_kinds(fp)
     sorted_kinds = sorted(kinds.values(), key=lambda kind: -kind.added_each)
@@ -28,14 +31,14 @@ def show(fp: Footprint) -> None:
     label = "; ".join(_words(kind) for kind in sorted_kinds)
     wide = number if number <= WIDEST else -(-number // -(-number // WIDEST))
     narrow = period(shortest_pattern(model.layer_types))
-    block(
+    parts = (
         title(f"{number:,} layers", "hover: bytes, and what one more token adds"),
         f'<div class="strip" role="img" aria-label="{esc(f"{number} layers: {label}.")}" '
         f'style="--wide:{wide};--narrow:{min(narrow, number)}">{cells}</div>',
         f'<div class="legend">{"".join(_legend(kind) for kind in sorted_kinds)}</div>',
+        fold("Table by kind of layer", _table(sorted_kinds)),
     )
-    with st.expander("Table by kind of layer", type="compact"):
-        block(_table(sorted_kinds))
+    return "".join(parts)
 
 
 def _name(kind: LayerKind) -> str:

@@ -8,20 +8,20 @@ import re
 import streamlit as st
 
 from calculator.errors import CalculatorError, UnsupportedModel, shown
-from ui import pasted
-from ui.markup import STRONG, block, esc, marked, table, title
+from ui import markup, pasted
+from ui.markup import STRONG, esc, marked, table, title
 from ui.scenario import DEFAULTS, default_model
 
 
 def show(error: CalculatorError, options: dict[str, str]) -> None:
     """No bar, no chart, no number; the inputs are kept."""
-    block('<span class="tag not" role="status">✕ No size</span>')
     sentence = " ".join(str(error).split())
     under = "A number here would be a guess, so there is none. Your inputs are kept."
     if not isinstance(error, UnsupportedModel):
         under = "Your inputs are kept; change the one named above."
-    block(
-        f'<h1 class="sentence refused">{marked(_bold(sentence, options))}</h1>',
+    markup.show(
+        '<span class="tag not" role="status">✕ No size</span>',
+        f'<h1 class="sentence refused">{marked(_bold(sentence, options))}</h1>'
         f'<p class="under">{under}</p>',
     )
     read = _keys(error) if isinstance(error, UnsupportedModel) else ""
@@ -29,7 +29,7 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
     if read:
         left, right = st.columns([1.3, 1], gap="large")
         with left:
-            block(read)
+            markup.show(read)
     else:
         right = st.container(width=420)
     with right:
@@ -77,7 +77,7 @@ def _at(config: dict[str, object], key: str) -> object:
 
 
 def _actions(error: CalculatorError) -> None:
-    block(title("What you can do"))
+    markup.show(title("What you can do"))
     if near := re.search(r"did you mean ([\w.-]+)\?", str(error)):
         _button(f"Use {near[1]}", error.field or "model", near[1], primary=True)
         st.caption("The nearest name there is.")

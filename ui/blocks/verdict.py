@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import streamlit as st
 
 from calculator.explain import subject
@@ -10,7 +12,7 @@ from calculator.verdict import TAGS, limits_text, verdict_sentence
 from ui import pasted
 from ui.answer import Answer
 from ui.link import link_query, page_url
-from ui.markup import MUTED, STRONG, block, esc, marked, unmarked
+from ui.markup import MUTED, STRONG, esc, marked, unmarked
 
 CLASSES = {"fits": "fits", "marginal": "marginal", "does-not-fit": "not"}
 NO_DEVICE = "Choose a device, or type its memory, to see whether it fits."
@@ -27,27 +29,31 @@ def sentence(shown: Answer) -> str:
     return f"{subject(shown.fp)}: {figures}. {verdict}"
 
 
-def show(shown: Answer, options: dict[str, str], *, embedded: bool) -> None:
-    """Tag, sentence, muted line; in an embed without what can be copied."""
-    tag = TAGS[shown.found.verdict] if shown.found else "No verdict"
+def show_tag(shown: Answer, options: dict[str, str]) -> None:
+    """The tag left, what can be copied right."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", wrap=False):
+        st.html(f'<div class="kv inline">{tag(shown)}</div>', width="content")
+        with st.popover(
+            "Copy", type="tertiary", icon=":material/content_copy:", key="copy", on_change="rerun"
+        ) as copy:
+            for label, text in copies(shown, options).items() if copy.open else ():
+                st.caption(label)
+                st.code(text, language=None, wrap_lines=True)
+
+
+def tag(shown: Answer) -> str:
+    """The verdict in a word, with its glyph."""
+    text = TAGS[shown.found.verdict] if shown.found else "No verdict"
     kind = CLASSES[shown.found.verdict] if shown.found else "plain"
-    label = f'<span class="tag {kind}" role="status">{esc(tag)}</span>'
-    if embedded:
-        block(label)
-    else:
-        with st.container(horizontal=True, horizontal_alignment="distribute", wrap=False):
-            st.html(f'<div class="kv inline">{label}</div>', width="content")
-            _copy(shown, options)
+    return f'<span class="tag {kind}" role="status">{esc(text)}</span>'
+
+
+@lru_cache(maxsize=128)
+def html(shown: Answer) -> str:
+    """The sentence and the muted line below it."""
     limits = limits_text(shown.found, strong=STRONG) if shown.found else ""
     under = f'<p class="under">{marked(limits)}</p>' if limits else ""
-    block(f'<h1 class="sentence">{marked(sentence(shown))}</h1>{under}')
-
-
-def _copy(shown: Answer, options: dict[str, str]) -> None:
-    with st.popover("Copy", type="tertiary", icon=":material/content_copy:"):
-        for label, text in copies(shown, options).items():
-            st.caption(label)
-            st.code(text, language=None, wrap_lines=True)
+    return f'<h1 class="sentence">{marked(sentence(shown))}</h1>{under}'
 
 
 def copies(shown: Answer, options: dict[str, str]) -> dict[str, str]:

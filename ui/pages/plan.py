@@ -6,34 +6,35 @@ from calculator.errors import CalculatorError
 from ui.answer import Answer, answer
 from ui.blocks import bar, charts, details, formula, ladder, layers, refused, verdict
 from ui.guard import guarded
+from ui.markup import pair, show
 from ui.pasted import text as pasted_text
 from ui.scenario import chosen
 
 
 @guarded
-def show() -> None:
+def page() -> None:
     options = chosen()
     try:
         shown = answer(tuple(options.items()), pasted_text())
     except CalculatorError as error:
         refused.show(error, options)
         return
-    embedded = bool(st.context.is_embedded)
-    verdict.show(shown, options, embedded=embedded)
-    if shown.found:
-        bar.show(shown.found)
-    if embedded:
+    if st.context.is_embedded:
+        show(verdict.tag(shown), verdict.html(shown), bar.html(shown))
         charts.show_context(shown)
     else:
+        verdict.show_tag(shown, options)
         prove(shown)
 
 
 def prove(shown: Answer) -> None:
-    """From the fixes to the assumptions."""
-    details.show_fixes(shown)
-    st.space("small")
-    formula.show(shown.fp)
-    details.show_sources(shown)
+    """From the sentence to the assumptions."""
+    show(
+        verdict.html(shown),
+        bar.html(shown),
+        details.fixes_html(shown),
+        formula.html(shown) + details.sources_html(shown),
+    )
     left, right = st.columns(2, gap="large")
     with left:
         charts.show_context(shown)
@@ -43,15 +44,8 @@ def prove(shown: Answer) -> None:
     with left:
         charts.show_sequences(shown)
     with right:
-        details.show_growth(shown)
-    st.space("small")
-    layers.show(shown.fp)
-    st.space("small")
-    left, right = st.columns([1.15, 1], gap="large")
-    with left:
-        ladder.show(shown)
-    with right:
-        details.show_assumptions(shown)
+        show(details.growth_html(shown))
+    show(layers.html(shown), pair(ladder.html(shown), details.assumptions_html(shown)))
 
 
-show()
+page()
