@@ -1,8 +1,8 @@
 """Architectures, at the size of a published model where it costs nothing → header-only GGUF files.
 
 What does not change the cache is small (experts, feed-forward, embedding where it may be). States
-are really allocated even with `no_alloc`, so recurrent models have fewer layers than published and
-`max_sequences` keeps them under a gigabyte.
+are really allocated even with `no_alloc`, so recurrent models have fewer layers than published, and
+`max_sequences` keeps them under a few hundred megabytes.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def window(tokens: int) -> dict[str, int]:
     return {"attention.sliding_window": tokens}
 
 
-_NEMOTRON = "M-M-M-M*-M-M-M-M*-"
+_NEMOTRON = "M-M*-M-M*-"
 _JAMBA = [8 if i % 8 == 4 else 0 for i in range(16)]
 _LFM2 = [8 if i in (2, 5, 8, 10, 12, 14) else 0 for i in range(16)]
-_GRANITE = [4 if i in (5, 15) else 0 for i in range(16)]
+_GRANITE = [4 if i in (2, 5) else 0 for i in range(6)]
 _DECI = [8, 4, 8, 4, 2, 8, 8, 4]
 _KIMI = [1 if (i + 1) % 4 == 0 else 0 for i in range(8)]
 
@@ -132,22 +132,22 @@ TWINS = (
     twin("deepseek-v3.2", "deepseek32", 61, 128, 1, embedding=512, values={
         **MLA, **EXPERTS, **INDEXER, "leading_dense_block_count": 3, "expert_shared_count": 1,
         "expert_gating_func": 2, "expert_weights_scale": 2.5}),
-    twin("qwen3-next", "qwen3next", 16, 16, 2, 256, max_sequences=16, values={
+    twin("qwen3-next", "qwen3next", 8, 16, 2, 256, max_sequences=16, values={
         "rope.dimension_count": 64, "full_attention_interval": 4, **ssm(4, 4096, 128, 32, 16),
         **EXPERTS, "expert_shared_feed_forward_length": 32}),
-    twin("mamba-2.8b", "mamba", 16, 0, 0, embedding=2560, values={
+    twin("mamba-2.8b", "mamba", 6, 0, 0, embedding=2560, values={
         "feed_forward_length": 0, **ssm(4, 5120, 16, 160)}),
-    twin("mamba2-2.7b", "mamba2", 16, 0, 0, max_sequences=16, values={
+    twin("mamba2-2.7b", "mamba2", 4, 0, 0, max_sequences=16, values={
         "feed_forward_length": 0, **ssm(4, 5120, 128, 80, 1)}),
     twin("jamba", "jamba", 16, 32, _JAMBA, 128, embedding=4096, values={
         **EXPERTS, **ssm(4, 8192, 16, 256)}),
-    twin("nemotron-h", "nemotron_h", 18, 32, [8 * (x == "*") for x in _NEMOTRON], 128,
+    twin("nemotron-h", "nemotron_h", 10, 32, [8 * (x == "*") for x in _NEMOTRON], 128,
          max_sequences=16, values={
              "feed_forward_length": [32 * (x == "-") for x in _NEMOTRON],
              "attention.layer_norm_epsilon": 1e-5, **ssm(4, 8192, 128, 128, 8)}),
-    twin("falcon-h1", "falcon-h1", 12, 12, 2, 128, max_sequences=16, values={
+    twin("falcon-h1", "falcon-h1", 4, 12, 2, 128, max_sequences=16, values={
         "rope.dimension_count": 128, **ssm(4, 3072, 256, 24, 1)}),
-    twin("granite-4-h", "granitehybrid", 16, 12, _GRANITE, 128, embedding=1536, max_sequences=16,
+    twin("granite-4-h", "granitehybrid", 6, 12, _GRANITE, 128, embedding=1536, max_sequences=16,
          values={"rope.dimension_count": 128, **ssm(4, 3072, 128, 48, 1)}),
     twin("lfm2-1.2b", "lfm2", 16, 32, _LFM2, 64, embedding=2048, values={"shortconv.l_cache": 3}),
     twin("kimi-linear", "kimi-linear", 8, 32, _KIMI, embedding=512, max_sequences=16, values={
@@ -166,10 +166,10 @@ TWINS = (
         "rope.dimension_count": 64, "expert_gating_func": 2,
         "attention.indexer.head_count": 4, "attention.indexer.block_size": 64,
         "attention.indexer.local_blocks": 1}),
-    twin("minimax-01", "minimax-01", 16, 64, 8, 128, embedding=8192, max_sequences=8, values={
-        **EXPERTS, "rope.dimension_count": 64, "full_attention_interval": 8,
+    twin("minimax-01", "minimax-01", 4, 64, 8, 128, embedding=8192, max_sequences=16, values={
+        **EXPERTS, "rope.dimension_count": 64, "full_attention_interval": 2,
         "residual_scale": 3.5}),
-    twin("rwkv-7", "rwkv7", 16, 0, 0, embedding=2048, values={
+    twin("rwkv-7", "rwkv7", 4, 0, 0, embedding=2048, values={
         "attention.layer_norm_epsilon": 1e-5, "wkv.head_size": 64, "attention.decay_lora_rank": 64,
         "attention.iclr_lora_rank": 64, "attention.value_residual_mix_lora_rank": 32,
         "attention.gate_lora_rank": 128}),
