@@ -8,6 +8,7 @@ from typing import NoReturn
 from calculator.dtypes import DTYPES
 from calculator.engines.llamacpp.architectures import (
     HEADLESS_LAYERS,
+    SHARED_LAYERS_UNKNOWN,
     UNEVEN_BATCH_ABORTS,
     architecture,
 )
@@ -34,7 +35,14 @@ def check(model: ModelSpec, key: str, value: str, flash_attn: bool) -> None:
         )  # fmt: skip
     if DTYPES[value].block_elements > 1 and not flash_attn:
         _refuse("quantized V cache requires flash_attn to be enabled", "type_v")
-    if not flash_attn and name in HEADLESS_LAYERS and any(not g.caches for g in model.layer_groups):
+    some_keep_nothing = any(not g.caches for g in model.layer_groups)
+    if some_keep_nothing and name in SHARED_LAYERS_UNKNOWN:
+        raise UnsupportedModel(
+            f"{model.name} shares caches between layers; llama.cpp does not run such "
+            f"{model.model_type} models.",
+            field="model_type",
+        )
+    if not flash_attn and some_keep_nothing and name in HEADLESS_LAYERS:
         raise UnsupportedModel(
             "Without flash_attn llama.cpp keeps padded values in layers that have no heads; that "
             "is not computed.",
