@@ -51,8 +51,8 @@ class Engine:
         """Bytes of a slot: each head's elements stored together."""
         return tensor.heads * dtype.row_bytes(tensor.width)
 
-    def holds(self, request: Request) -> bool:
-        """Whether the engine's own limits let all sequences be live at once."""
+    def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
+        """Whether the engine's own limits, memory apart, let all sequences be live at once."""
         return True
 
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:

@@ -15,13 +15,13 @@ from calculator.engines.llamacpp.architectures import (
 from calculator.engines.llamacpp.cells import Cells
 from calculator.engines.llamacpp.profiles import PROFILES
 from calculator.engines.llamacpp.refusals import check, check_context
-from calculator.engines.llamacpp.steps import beyond_context, differences
+from calculator.engines.llamacpp.steps import Lengths, beyond_context, differences
 from calculator.engines.llamacpp.stored import stored
 from calculator.errors import InvalidInput, shown
 from calculator.items import Item
 from calculator.layers import LayerCache
 from calculator.model import ModelSpec
-from calculator.parallel import Parallelism
+from calculator.parallel import Parallelism, dealt
 from calculator.request import Request
 from calculator.tensors import CurrentChunk, Growth, LastTokens, StateTensor
 from calculator.units import checked_int
@@ -31,8 +31,6 @@ CACHE_TYPES = ("fp32", "fp16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0",
 MAX_SEQUENCES = 256  # llama-cparams.h, LLAMA_MAX_SEQ
 MAX_CONTEXT = 2**31 - 1  # common/common.h: n_ctx is an int32_t
 VERIFIED = "0c1e57098 / xllamacpp 2026.10.11549"
-
-Lengths = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +152,16 @@ class LlamaCpp(Engine):
             bool(self.kv_unified), bool(self.swa_full),
         )  # fmt: skip
 
-    def holds(self, request: Request) -> bool:
-        """Whether all sequences can be live at once in the context the options describe."""
-        n_seq_max = self.n_seq_max or request.num_sequences
-        if n_seq_max > MAX_SEQUENCES or request.num_sequences > n_seq_max:
-            return False
-        total = sum(tokens * count for tokens, count in request.lengths)
-        needed = total if self.kv_unified else n_seq_max * request.longest
-        if needed > MAX_CONTEXT:
-            return False
-        return self.n_ctx is None or not beyond_context(self.cells(request.lengths), request)
+    def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
+        for lengths in filter(None, dealt(request.lengths, parallelism.data_parallel_size)):
+            try:
+                cells = self.cells(lengths)
+                check_context(cells, model)
+            except InvalidInput:
+                return False
+            if beyond_context(cells, lengths):
+                return False
+        return True
 
     def slots(self, growth: Growth, seq_len: int, encoder_seq_len: int) -> int:
         """Cells one sequence needs before rounding: what one more token adds follows from it."""

@@ -28,14 +28,14 @@ _EVERY_TOKEN_KEPT = _names(
     bloom chameleon chatglm codeshell cogvlm cohere dbrx deepseek deepseek_ocr deepseek_v2
     deepseek_v3 deepseek_v32 dots1 ernie4_5 ernie4_5_moe exaone falcon falcon_h1 falcon_mamba gemma
     glm glm4 glm4_moe glm4_moe_lite glm4v glm4v_moe glm_moe_dsa gpt-sw3 gpt2 gpt_bigcode gpt_neox
-    gpt_refact granite granitemoe granitemoehybrid granitemoeshared grok grovemoe hunyuan hunyuan_v1_dense
-    hunyuan_v1_moe hunyuan_vl hy_v3 internlm2 internlm3 jais jais2 jamba kimi_k2 kimi_k25 kimi_k3
-    kimi_linear kimi_vl llama llava maincoder mamba mamba2 minicpm minicpm3 minimax_m1 minimax_m2
-    minimax_m3 minimax_text_01 ministral3 mistral mistral3 mistral4 mixtral mpt nemotron
-    nemotron-nas nemotron_h olmo olmoe openelm orion paddleocr_vl pangu_embedded phi phi3 phimoe
-    plamo plamo2 plm qwen qwen2 qwen2_5_vl qwen2_moe qwen2_vl qwen3 qwen3_5 qwen3_5_moe qwen3_moe
-    qwen3_next qwen3_vl qwen3_vl_moe rwkv6 rwkv6qwen2 rwkv7 seed_oss smollm3 solar_open stablelm
-    starcoder2 t5 talkie umt5 voxtral xverse youtu
+    gpt_refact granite granitemoe granitemoehybrid granitemoeshared grok grovemoe hunyuan
+    hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl hy_v3 internlm2 internlm3 jais jais2 jamba kimi_k2
+    kimi_k25 kimi_k3 kimi_linear kimi_vl llama llava maincoder mamba mamba2 minicpm minicpm3
+    minimax_m1 minimax_m2 minimax_m3 minimax_text_01 ministral3 mistral mistral3 mistral4 mixtral
+    mpt nemotron nemotron-nas nemotron_h olmo olmoe openelm orion paddleocr_vl pangu_embedded phi
+    phi3 phimoe plamo plamo2 plm qwen qwen2 qwen2_5_vl qwen2_moe qwen2_vl qwen3 qwen3_5 qwen3_5_moe
+    qwen3_moe qwen3_next qwen3_vl qwen3_vl_moe rwkv6 rwkv6qwen2 rwkv7 seed_oss smollm3 solar_open
+    stablelm starcoder2 t5 talkie umt5 voxtral xverse youtu
     """
 )
 

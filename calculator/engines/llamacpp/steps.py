@@ -7,11 +7,16 @@ from calculator.model import ModelSpec
 from calculator.request import Request
 from calculator.tensors import CurrentChunk, LastTokens
 
+Lengths = tuple[tuple[int, int], ...]
 
-def beyond_context(cells: Cells, request: Request) -> bool:
-    """Whether the request needs more cells than the context has."""
-    total = sum(tokens * count for tokens, count in request.lengths)
-    return (total if cells.unified else request.longest) > cells.cells
+
+def beyond_context(cells: Cells, lengths: Lengths) -> bool:
+    """Whether the sequences are too many or too long for the context."""
+    if sum(count for _, count in lengths) > cells.n_seq_max:
+        return True
+    if cells.unified:
+        return sum(tokens * count for tokens, count in lengths) > cells.cells
+    return max(tokens for tokens, _ in lengths) > cells.cells
 
 
 def differences(
@@ -38,7 +43,7 @@ def differences(
             f"n_seq_max {cells.n_seq_max} is less than the {request.num_sequences:,} sequences "
             "asked for: the others wait, and no cells are set aside for them."
         )
-    elif beyond_context(cells, request):
+    elif beyond_context(cells, request.lengths):
         found.append(
             f"The sequences asked for do not fit into n_ctx {cells.n_ctx:,}: the size is that of "
             "the context, which llama.cpp allocates whole."
