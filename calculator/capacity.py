@@ -218,6 +218,8 @@ def fit(
             request,
             seq_len=seq_len, batch_size=batch_size, seq_lens=None, shared_prefix_len=prefix,
         )  # fmt: skip
+        if not engine.holds(model, asked, parallelism):
+            return MAX_BYTES + 1  # more than any memory
         return max(footprint(model, asked, engine, parallelism).bytes_per_device)
 
     def longest(available: int) -> int | None:
