@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from calculator.budget import default_overhead
@@ -212,15 +213,7 @@ def fit(
 ) -> Capacity:
     """The verdict for a budget, and what it holds at this context and this many sequences."""
 
-    def on_fullest_device(seq_len: int, batch_size: int) -> int:
-        prefix = min(request.shared_prefix_len, seq_len)
-        asked = replace(
-            request,
-            seq_len=seq_len, batch_size=batch_size, seq_lens=None, shared_prefix_len=prefix,
-        )  # fmt: skip
-        if not engine.holds(model, asked, parallelism):
-            return MAX_BYTES + 1  # more than any memory
-        return max(footprint(model, asked, engine, parallelism).bytes_per_device)
+    on_fullest_device = resized(model, request, engine, parallelism)
 
     def longest(available: int) -> int | None:
         sequences = request.num_sequences
@@ -244,6 +237,33 @@ def fit(
         max_batch_size=CountRange(most(low, request.longest), most(high, request.longest)),
         typical=typical,
     )
+
+
+def resized(
+    model: ModelSpec, request: Request, engine: Engine, parallelism: Parallelism
+) -> Callable[[int, int], int]:
+    """(seq_len, batch_size) → bytes on the device that holds most, all else as in `request`."""
+
+    def by_footprint(seq_len: int, batch_size: int) -> int:
+        prefix = min(request.shared_prefix_len, seq_len)
+        asked = replace(
+            request,
+            seq_len=seq_len, batch_size=batch_size, seq_lens=None, shared_prefix_len=prefix,
+        )  # fmt: skip
+        if not engine.holds(model, asked, parallelism):
+            return MAX_BYTES + 1  # more than any memory
+        return max(footprint(model, asked, engine, parallelism).bytes_per_device)
+
+    ranks = parallelism.tensor_parallel_size
+    if not engine.additive or request.shared_prefix_len or parallelism.num_devices > ranks:
+        return by_footprint
+    by_footprint(1, 1)  # refuses what cannot be spread or is missing
+
+    @cache
+    def one_sequence(seq_len: int) -> int:
+        return engine.bytes_by_length(model, [seq_len], request, parallelism)[0] // ranks
+
+    return lambda seq_len, batch_size: batch_size * one_sequence(seq_len)
 
 
 def largest(fits: Callable[[int], bool], limit: int) -> int | None:

@@ -105,8 +105,13 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
     flags = dict(_flag(text) for text in _listed(given.get("set", ())))
     device, num_devices, capacity_options = _capacity_options(given)
     parallelism = _parallelism(given)
-    if num_devices and parallelism.num_devices == 1:
-        parallelism = Parallelism(tensor_parallel_size=num_devices)
+    if num_devices and "tp" not in given:  # what the other sizes leave over
+        groups = parallelism.pipeline_parallel_size * parallelism.data_parallel_size
+        parallelism = Parallelism(
+            max(1, num_devices // groups),
+            parallelism.pipeline_parallel_size,
+            parallelism.data_parallel_size,
+        )
     return Scenario(
         options=tuple((k, text) for k, v in given.items() for text in _listed(v)),
         model=model,

@@ -9,7 +9,7 @@ from html import escape
 import streamlit as st
 
 STRONG, MUTED = "\x02{}\x03", "\x04{}\x05"
-_UNITS = re.compile(r"(\d) (?:(GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|(%))|(\d) × (?=\w)")
+_UNITS = re.compile(r"(\d) (?:(GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|(%))|(\d) × (?=[A-Za-z])")
 
 
 def esc(text: object) -> str:
@@ -19,7 +19,7 @@ def esc(text: object) -> str:
 
 def _joined(found: re.Match[str]) -> str:
     if found[4]:
-        return f"{found[4]} ×\N{NO-BREAK SPACE}"
+        return f"{found[4]}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}"
     return f"{found[1]}\N{NO-BREAK SPACE}{found[2] or found[3]}"
 
 

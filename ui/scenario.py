@@ -71,9 +71,9 @@ def inputs() -> None:
     st.number_input(
         "Sequences at once", 1, LIMITS["sequences"], 1, 1, key="sequences", bind="query-params"
     )  # fmt: skip
-    left, right = st.columns(2)
-    left.selectbox("Cache type", ["auto", *CACHE_DTYPES], key="kv_dtype", bind="query-params")
-    right.selectbox(
+    pair = st.container(horizontal=True, wrap=False)
+    pair.selectbox("Cache type", ["auto", *CACHE_DTYPES], key="kv_dtype", bind="query-params")
+    pair.selectbox(
         "Weights type", ["auto", *WEIGHT_DTYPES], index=WEIGHT_DTYPES.index("bf16") + 1,
         key="weights_dtype", bind="query-params",
     )  # fmt: skip
@@ -118,13 +118,15 @@ def _take_quick() -> None:
 
 
 def _devices() -> None:
-    left, right = st.columns([2.6, 1])
     ids = [device.id for device in devices()]
-    left.selectbox(
+    pair = st.container(horizontal=True, wrap=False)
+    pair.selectbox(
         "Device", [*ids, NONE], index=ids.index(DEFAULTS["device"]), key="device",
         bind="query-params", accept_new_options=True,
     )  # fmt: skip
-    right.number_input("How many", 1, LIMITS["devices"], 1, 1, key="devices", bind="query-params")
+    pair.number_input(
+        "How many", 1, LIMITS["devices"], 1, 1, key="devices", bind="query-params", width=72
+    )
 
 
 def _is_needed(is_open: bool | None, *names: str) -> bool:

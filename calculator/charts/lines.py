@@ -212,10 +212,10 @@ class LineChart:
     ) -> list[dict[str, Any]]:
         if not self._weights_line(palette, low, high):
             return []
-        text = f"weights<br>{gib2(self.weights or 0)}"
-        note = frame.note(text, palette.muted, xanchor="left", yanchor="middle", xshift=6)
+        text = f"weights {gib2(self.weights or 0)}"
+        note = frame.note(text, palette.muted, xanchor="left", yanchor="bottom", xshift=4)
         y = _on_axis((self.weights or 0) / GIB, scale)
-        return [note | {"xref": "paper", "x": 1, "y": y}]
+        return [note | {"xref": "paper", "x": 0, "y": y}]
 
     @property
     def _limit_is_shown(self) -> bool:
@@ -235,6 +235,7 @@ class LineChart:
             colour = palette.accent if line.own else palette.muted
             notes.append(
                 frame.note(line.name, colour, xanchor="right", yanchor="bottom", yshift=2)
+                | {"bgcolor": palette.page, "borderpad": 0}
                 | {"x": log2(x) * LOG10_2, "y": _on_axis(size / GIB, scale)}
             )
         return notes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calculator.footprint import Footprint, footprint
+from calculator.capacity import resized
+from calculator.footprint import Footprint
 from calculator.sweep import sweep
 
 
@@ -16,17 +17,8 @@ def sizes_on_device(fp: Footprint, lengths: list[int], batches: list[int]) -> li
     if p.num_devices == p.tensor_parallel_size:  # all ranks hold the same
         table = sweep(fp.model, lengths, batches, fp.engine, p, request)
         return [list(row) for row in (table // p.tensor_parallel_size).tolist()]
-    return [
-        [
-            max(
-                footprint(
-                    fp.model, replace(request, seq_len=n, batch_size=b), fp.engine, p
-                ).bytes_per_device
-            )
-            for b in batches
-        ]
-        for n in lengths
-    ]
+    size = resized(fp.model, request, fp.engine, p)
+    return [[size(n, b) for b in batches] for n in lengths]
 
 
 def powers(low: int, high: int) -> list[int]:
@@ -63,7 +55,7 @@ def context_range(fp: Footprint) -> tuple[int, int]:
     return low, max(2**18, power_above(longest), min(2**20, power_above(limit)))
 
 
-def between(low: int, high: int, steps: int = 8) -> list[int]:
+def between(low: int, high: int, steps: int = 4) -> list[int]:
     """Whole numbers at even distances on a log axis, `steps` to an octave, ends included.
 
     >>> between(1024, 2048, steps=2)

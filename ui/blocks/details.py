@@ -65,7 +65,7 @@ def growth_html(shown: Answer) -> str:
     rows = [
         (name, f"{size:,} B", format_bytes(size))
         for name, size in (
-            ("One more token of a sequence", fp.bytes_per_token),
+            ("One more token", fp.bytes_per_token),
             ("Fixed part", fp.fixed_bytes),
             ("Growing part", fp.num_bytes - fp.fixed_bytes),
             ("The whole cache", fp.num_bytes),
@@ -85,11 +85,11 @@ def _crossing_rows(shown: Answer) -> list[tuple[str, str, str]]:
     request, found = shown.fp.request, []
     if crossing.sequences:
         at = f"of {request.longest:,} tokens"
-        found.append(("More than the weights from", f"{crossing.sequences:,} sequences", at))
+        found.append(("More than the weights", f"from {crossing.sequences:,} sequences", at))
     if crossing.tokens:
         number = request.num_sequences
         at = f"of {number:,} sequence{'s' if number > 1 else ''}"
-        found.append(("More than the weights from", f"{crossing.tokens:,} tokens", at))
+        found.append(("More than the weights", f"from {crossing.tokens:,} tokens", at))
     return found
 
 
