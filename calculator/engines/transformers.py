@@ -176,6 +176,8 @@ class Transformers(Engine):
 FP32 = DTYPES["fp32"]
 STATE_DTYPES: dict[tuple[str, str], Dtype | Follows] = {
     ("minimax", "lightning_attention"): "model",
+    ("inkling_text", "short_convolution"): FP32,  # modeling_inkling.py: convolves in fp32
+    ("inkling2_text", "short_convolution"): FP32,
 }
 """(model type, kind of cache) whose states the modelling code keeps in another type than fp32."""
 

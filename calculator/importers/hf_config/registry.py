@@ -22,7 +22,7 @@ FAMILIES: dict[str, str] = {
         "attention",
         plain="""
             apertus arcee aria_text baichuan bitnet cohere diffllama emu3_text_model ernie4_5
-            ernie4_5_moe flex_olmo gemma git glm glm4 glm4_moe granite granitemoe granitemoeshared
+            ernie4_5_moe flex_olmo gemma git glm glm4 granite granitemoe granitemoeshared
             helium hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax internlm2 internlm3 iquestcoder
             jais2 llama mistral3 nemotron olmo olmo2 olmoe phi qwen3_vl_moe_text qwen3_vl_text
             seed_oss solar_open stablelm
@@ -35,6 +35,7 @@ FAMILIES: dict[str, str] = {
         smollm3="smollm3",
         every_fourth="olmo3 cohere2 exaone4 exaone_moe",
         alternating="gpt_oss",
+        glm4_moe="glm4_moe",
         llama4="llama4_text",
         hrm_text="hrm_text",
         minimax_m2="minimax_m2",

@@ -10,6 +10,7 @@ from calculator.importers.hf_config.layers import (
     Layers,
     attention_by_type,
     attention_heads,
+    check_divides,
     every_layer,
     full_every,
     listed_layer_types,
@@ -23,6 +24,18 @@ def plain(r: Reader) -> Layers:
     num_layers = r.num_hidden_layers()
     listed_layer_types(r, num_layers, (FULL,))
     return every_layer(FULL, num_layers, attention_heads(r).full())
+
+
+def glm4_moe(r: Reader) -> Layers:
+    """GLM-4.5: a head's width is rounded down where heads do not divide hidden_size."""
+    num_layers, num_heads = r.num_hidden_layers(), r.count("num_attention_heads")
+    kv_heads = r.count_or_none("num_key_value_heads") or num_heads
+    check_divides(r, kv_heads, num_heads)
+    width = r.count_or_none("head_dim")
+    if width is None:
+        width = max(1, r.count("hidden_size") // num_heads)
+        r.derived("head_dim", "hidden_size / num_attention_heads, rounded down")
+    return every_layer(FULL, num_layers, Heads(kv_heads, width).full())
 
 
 def sliding_if_set(r: Reader) -> Layers:
