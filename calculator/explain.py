@@ -21,7 +21,7 @@ from calculator.tensors import (
     LastTokens,
     OpenGroup,
 )
-from calculator.units import format_bytes, format_gb, format_gib
+from calculator.units import GIB, format_bytes, format_gb, format_gib
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,19 @@ def answer(footprint: Footprint) -> str:
     >>> answer(kv.footprint(kv.load_model("llama-3-8b"), kv.Request(seq_len=8192)))
     'Llama-3-8B, 8,192 tokens × 1, bf16 cache, ideal: 1.00 GiB (1.07 GB).'
     """
-    size = footprint.num_bytes
-    return f"{subject(footprint)}: {format_gib(size)} ({format_gb(size)})."
+    size, same = sizes(footprint.num_bytes)
+    return f"{subject(footprint)}: {size} ({same})."
+
+
+def sizes(num_bytes: int) -> tuple[str, str]:
+    """A size in GiB and in GB; what would print as 0.00 in the unit that fits it, and in bytes.
+
+    >>> sizes(1_073_741_824), sizes(25_600)
+    (('1.00 GiB', '1.07 GB'), ('25 KiB', '25,600 B'))
+    """
+    if num_bytes * 200 < GIB:
+        return format_bytes(num_bytes), f"{num_bytes:,} B"
+    return format_gib(num_bytes), format_gb(num_bytes)
 
 
 def subject(footprint: Footprint) -> str:
@@ -169,11 +180,13 @@ def _alike(items: tuple[Item, ...]) -> Iterator[list[Item]]:
 def _formula_row(footprint: Footprint, items: list[Item]) -> FormulaRow:
     row = items[0].row
     request = footprint.request
-    uniform = len(request.lengths) == 1 and not request.shared_prefix_len
+    own_text = footprint.engine.slots_text(items[0], request)
+    uniform = len(request.lengths) == 1 and not request.shared_prefix_len and not own_text
     sequences = request.num_sequences if uniform else 1
     slots = items[0].slots // sequences
     cls = kind_class(row.kind)
-    d, whole = row.dtype, row.width % row.dtype.block_elements == 0
+    d, width = row.dtype, row.heads * row.width
+    whole = row.slot_bytes * d.block_elements == width * d.block_bytes
     value_bytes = (
         f"{d.block_bytes}/{d.block_elements}" if d.block_elements > 1 else str(d.block_bytes)
     )
@@ -184,11 +197,11 @@ def _formula_row(footprint: Footprint, items: list[Item]) -> FormulaRow:
         layers=row.layers,
         tensors=tuple(item.row.tensor for item in items),
         slots=slots,
-        slots_text=slots_text(row.growth, slots, row.block_size, ragged=not uniform),
+        slots_text=own_text or slots_text(row.growth, slots, row.block_size, ragged=not uniform),
         heads=row.heads,
         width=row.width,
         dtype=d.name,
-        value_bytes=value_bytes if whole else f"{d.row_bytes(row.width)}/{row.width}",
+        value_bytes=value_bytes if whole else f"{row.slot_bytes}/{width}",
         sequences=sequences,
         copies=row.copies,
         num_bytes=sum(item.num_bytes for item in items),

@@ -180,6 +180,10 @@ class Engine:
                 assert_never(growth)
         return sum(slots * count for slots, count in kept) - max(slots for slots, _ in kept)
 
+    def slots_text(self, item: Item, request: Request) -> str:
+        """How this engine comes to an item's slots, where that is not sequence by sequence."""
+        return ""
+
     def options(self) -> dict[str, Any]:
         """The engine's name and its options, as they stand in the JSON."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}

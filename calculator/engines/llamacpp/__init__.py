@@ -23,7 +23,7 @@ from calculator.layers import LayerCache
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism, dealt
 from calculator.request import Request
-from calculator.tensors import CurrentChunk, Growth, LastTokens, StateTensor
+from calculator.tensors import Constant, CurrentChunk, Growth, LastTokens, StateTensor
 from calculator.units import checked_int
 
 # common/arg.cpp:kv_cache_types
@@ -192,6 +192,25 @@ class LlamaCpp(Engine):
             )
             for row in plan(self, model, key, value, 1)
         )
+
+    def slots_text(self, item: Item, request: Request) -> str:
+        """
+        >>> from calculator import Request, engine, footprint, load_model
+        >>> llama, cpp = load_model("llama-3-8b"), engine("llama.cpp")
+        >>> request = Request(seq_len=1000, batch_size=2)
+        >>> cpp.slots_text(footprint(llama, request, cpp).items[0], request)
+        '2 streams × 1,024 cells = 2,048'
+        """
+        cells, own = self.cells(request.lengths), item.row.kind == _DEEPSEEK4
+        fixed = isinstance(item.row.growth, Constant)
+        parts = cells.n_seq_max if own or fixed else cells.streams
+        each, rest = divmod(item.slots, parts)
+        if rest or cells.slots(item.row.growth, own_streams=own) != item.slots:
+            return f"{item.slots:,} in all"
+        if parts == 1:
+            return f"{each:,}"
+        what = f"sequences × {each:,}" if fixed else f"streams × {each:,} cells"
+        return f"{parts:,} {what} = {item.slots:,}"
 
     def assumptions(self, model: ModelSpec, request: Request) -> tuple[str, ...]:
         """The front end, what it fills in, and every step from the ideal size to this one."""
