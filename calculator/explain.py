@@ -180,7 +180,7 @@ def _alike(items: tuple[Item, ...]) -> Iterator[list[Item]]:
 def _formula_row(footprint: Footprint, items: list[Item]) -> FormulaRow:
     row = items[0].row
     request = footprint.request
-    own_text = footprint.engine.slots_text(items[0], request)
+    own_text = footprint.engine.slots_text(items[0], request, footprint.parallelism)
     uniform = len(request.lengths) == 1 and not request.shared_prefix_len and not own_text
     sequences = request.num_sequences if uniform else 1
     slots = items[0].slots // sequences

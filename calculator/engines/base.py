@@ -180,7 +180,7 @@ class Engine:
                 assert_never(growth)
         return sum(slots * count for slots, count in kept) - max(slots for slots, _ in kept)
 
-    def slots_text(self, item: Item, request: Request) -> str:
+    def slots_text(self, item: Item, request: Request, parallelism: Parallelism) -> str:
         """How this engine comes to an item's slots, where that is not sequence by sequence."""
         return ""
 

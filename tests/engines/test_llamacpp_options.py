@@ -62,6 +62,10 @@ def test_splits_over_devices_are_refused(parallelism):
 def test_replicas_are_contexts_of_their_own():
     fp = sized(LLAMA, 1000, batch_size=3, parallelism=kv.Parallelism(data_parallel_size=2))
     assert fp.bytes_per_device == (2 * 1024 * 131_072, 1024 * 131_072)
+    many = sized(LLAMA, 256, batch_size=512, parallelism=kv.Parallelism(data_parallel_size=4))
+    assert many.num_bytes == 512 * 256 * 131_072
+    assert "128 streams × 256 cells" in " ".join(many.assumptions)
+    assert kv.explain(many).num_bytes == many.num_bytes
 
 
 def test_a_shared_prefix_is_refused():

@@ -7,11 +7,7 @@ from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
 from calculator.engines.base import CacheDtypes, Engine, plan
-from calculator.engines.llamacpp.architectures import (
-    FLASH_ATTN_FORCED_OFF,
-    WINDOW_KEPT,
-    architecture,
-)
+from calculator.engines.llamacpp.architectures import FLASH_ATTN_FORCED_OFF, architecture
 from calculator.engines.llamacpp.cells import Cells
 from calculator.engines.llamacpp.profiles import PROFILES
 from calculator.engines.llamacpp.refusals import check, check_context
@@ -193,30 +189,40 @@ class LlamaCpp(Engine):
             for row in plan(self, model, key, value, 1)
         )
 
-    def slots_text(self, item: Item, request: Request) -> str:
+    def slots_text(self, item: Item, request: Request, parallelism: Parallelism) -> str:
         """
         >>> from calculator import Request, engine, footprint, load_model
         >>> llama, cpp = load_model("llama-3-8b"), engine("llama.cpp")
-        >>> request = Request(seq_len=1000, batch_size=2)
-        >>> cpp.slots_text(footprint(llama, request, cpp).items[0], request)
+        >>> found = footprint(llama, Request(seq_len=1000, batch_size=2), cpp)
+        >>> cpp.slots_text(found.items[0], found.request, found.parallelism)
         '2 streams × 1,024 cells = 2,048'
         """
-        cells, own = self.cells(request.lengths), item.row.kind == _DEEPSEEK4
+        cells, own = self._first(request, parallelism), item.row.kind == _DEEPSEEK4
+        if cells.slots(item.row.growth, own_streams=own) != item.slots:
+            return f"{item.slots:,} in all"
         fixed = isinstance(item.row.growth, Constant)
         parts = cells.n_seq_max if own or fixed else cells.streams
-        each, rest = divmod(item.slots, parts)
-        if rest or cells.slots(item.row.growth, own_streams=own) != item.slots:
-            return f"{item.slots:,} in all"
         if parts == 1:
-            return f"{each:,}"
+            return f"{item.slots:,}"
+        each = item.slots // parts
         what = f"sequences × {each:,}" if fixed else f"streams × {each:,} cells"
         return f"{parts:,} {what} = {item.slots:,}"
 
-    def assumptions(self, model: ModelSpec, request: Request) -> tuple[str, ...]:
+    def _first(self, request: Request, parallelism: Parallelism) -> Cells:
+        """The context of the first replica, which has the most sequences."""
+        return self.cells(dealt(request.lengths, parallelism.data_parallel_size)[0])
+
+    def assumptions_on(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> tuple[str, ...]:
         """The front end, what it fills in, and every step from the ideal size to this one."""
+        switches = ", ".join(
+            f"{name} {'on' if getattr(self, name) else 'off'}"
+            for name in ("swa_full", "kv_unified")
+        )
         found = [
-            f"Engine llama.cpp {VERIFIED}; {PROFILES[self.profile].basis}; "
-            f"n_batch {self.n_batch:,}, n_ubatch {self.n_ubatch:,} (common/common.h)."
+            f"Engine llama.cpp {VERIFIED}, defaults of {PROFILES[self.profile].basis}: "
+            f"n_batch {self.n_batch:,}, n_ubatch {self.n_ubatch:,}, {switches}."
         ]
         if self.flash_attn_of(model):
             found.append(
@@ -228,8 +234,8 @@ class LlamaCpp(Engine):
                 f"The checkpoint asks for a {model.kv_cache_dtype} cache; llama.cpp does not read "
                 "that and takes type_k and type_v."
             )
-        windowed = architecture(model.model_type) in WINDOW_KEPT
-        return (*found, *differences(self.cells(request.lengths), model, request, windowed))
+        hand = dealt(request.lengths, parallelism.data_parallel_size)[0]
+        return (*found, *differences(self.cells(hand), model, hand))
 
 
 _DEEPSEEK4 = "compressed_attention"

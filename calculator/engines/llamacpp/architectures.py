@@ -9,6 +9,7 @@ architecture: conversion/__init__.py:TEXT_MODEL_MAP.
 from __future__ import annotations
 
 from calculator.errors import UnsupportedModel, shown
+from calculator.model import ModelSpec
 
 
 def _names(text: str) -> frozenset[str]:
@@ -39,8 +40,7 @@ _EVERY_TOKEN_KEPT = _names(
     """
 )
 
-# minicpm3.cpp, plm.cpp: they expand the latent and store every head's key and value
-HEADS_EXPANDED = frozenset({"minicpm3", "plm"})
+_HEADS_EXPANDED = frozenset({"minicpm3", "plm"})
 # llama-kv-cache-msa.cpp: the index cache of a model without MLA has values too, of one head
 INDEX_WITH_VALUE = frozenset({"minimax_m3"})
 # llama-context.cpp:llama_init_from_model, "flash_attn is not compatible with Grok - forcing off"
@@ -51,6 +51,19 @@ HEADLESS_LAYERS = frozenset({"nemotron-nas"})
 SHARED_LAYERS_UNKNOWN = frozenset({"hunyuan"})
 # kimi-linear.cpp, minimax-01.cpp: their graph fails an assertion for a batch that does not divide
 UNEVEN_BATCH_ABORTS = frozenset({"kimi_linear", "minimax_text_01", "minimax_m1"})
+
+
+def stores_heads(model: ModelSpec) -> bool:
+    """Whether a model with a latent is run with every head's key and value stored instead.
+
+    So do minicpm3.cpp and plm.cpp, and deepseek2.cpp for GGUF files from before April 2025, which
+    describe the heads and have no `key_length_mla` (llama-hparams.cpp:is_mla).
+    """
+    if architecture(model.model_type) in _HEADS_EXPANDED:
+        return True
+    came_from = dict(model.provenance)
+    is_gguf = came_from.get("kv_lora_rank", "").endswith(".attention.kv_lora_rank")
+    return is_gguf and "qk_nope_head_dim" not in came_from
 
 
 def architecture(model_type: str) -> str:

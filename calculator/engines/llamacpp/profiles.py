@@ -19,23 +19,19 @@ class Profile(NamedTuple):
 
 
 PROFILES = {
-    None: Profile(
-        basis="llama-server with -np: swa_full off, one stream a sequence (common/common.h)"
-    ),
+    None: Profile(basis="llama-server with -np (common/common.h)"),
     "server-auto": Profile(
         n_seq_max=4,
         kv_unified=True,
-        basis="llama-server without -np: 4 sequences in one pool (tools/server/server.cpp)",
+        basis="llama-server without -np, 4 sequences in one pool (tools/server/server.cpp)",
     ),
     "library": Profile(
         swa_full=True,
-        basis="the library's own defaults: swa_full on "
-        "(llama-context.cpp:llama_context_default_params)",
+        basis="the library itself, swa_full on (llama-context.cpp:llama_context_default_params)",
     ),
     "ollama": Profile(
         n_batch=None,
-        basis="ollama: -c num_ctx × num_parallel -np num_parallel -b num_batch -ub num_batch "
-        "(ollama fb30760996)",
+        basis="ollama, which starts llama-server with -np and -b equal to -ub (fb30760996)",
     ),
     "lm-studio": Profile(
         n_seq_max=4,

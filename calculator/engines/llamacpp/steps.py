@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from calculator.engines.llamacpp.architectures import WINDOW_KEPT, architecture, stores_heads
 from calculator.engines.llamacpp.cells import PAD, Cells
 from calculator.model import ModelSpec
-from calculator.request import Request
 from calculator.tensors import CurrentChunk, LastTokens
 
 Lengths = tuple[tuple[int, int], ...]
@@ -19,15 +19,17 @@ def beyond_context(cells: Cells, lengths: Lengths) -> bool:
     return max(tokens for tokens, _ in lengths) > cells.cells
 
 
-def differences(
-    cells: Cells, model: ModelSpec, request: Request, windowed: bool
-) -> tuple[str, ...]:
+def differences(cells: Cells, model: ModelSpec, lengths: Lengths) -> tuple[str, ...]:
     """A sentence for each step that changes the size."""
     kinds = {c.kind for g in model.layer_groups for c in g.caches}
     found = [_context(cells)] if kinds - _RECURRENT else []
-    found += _windows(cells, model, windowed)
+    found += _windows(cells, model)
     if "latent_attention" in kinds:
-        found.append("MLA: one row of latent and rope key a token, no value (is_mla).")
+        found.append(
+            "Every head's key and value are stored, not the latent (llama-hparams.cpp:is_mla)."
+            if stores_heads(model)
+            else "MLA: one row of latent and rope key a token, no value (llama-hparams.cpp:is_mla)."
+        )
     if "compressed_attention" in kinds:
         found.append(
             f"DeepSeek-V4: each of {cells.n_seq_max} streams has {cells.cells:,} cells, shared or "
@@ -38,12 +40,13 @@ def differences(
             f"States and convolutions in fp32, one row for each of {cells.n_seq_max} sequences "
             "(llama-memory-recurrent.cpp)."
         )
-    if request.num_sequences > cells.n_seq_max:
+    sequences = sum(count for _, count in lengths)
+    if sequences > cells.n_seq_max:
         found.append(
-            f"n_seq_max {cells.n_seq_max} is less than the {request.num_sequences:,} sequences "
-            "asked for: the others wait, and no cells are set aside for them."
+            f"n_seq_max {cells.n_seq_max} is less than the {sequences:,} sequences asked for: the "
+            "others wait, and no cells are set aside for them."
         )
-    elif beyond_context(cells, request.lengths):
+    elif beyond_context(cells, lengths):
         found.append(
             f"The sequences asked for do not fit into n_ctx {cells.n_ctx:,}: the size is that of "
             "the context, which llama.cpp allocates whole."
@@ -68,11 +71,11 @@ def _context(cells: Cells) -> str:
     )
 
 
-def _windows(cells: Cells, model: ModelSpec, windowed: bool) -> list[str]:
+def _windows(cells: Cells, model: ModelSpec) -> list[str]:
     """How many cells a sliding layer has, for each window of the model."""
     growths = (t.growth for g in model.layer_groups for c in g.caches for t in c.tensors())
     windows = {g[0] for g in growths if isinstance(g, LastTokens | CurrentChunk)}
-    if windows and not windowed:
+    if windows and architecture(model.model_type) not in WINDOW_KEPT:
         return [
             f"Sliding windows are not used: llama.cpp keeps every token of {model.model_type} "
             "models (src/models, swa_type)."

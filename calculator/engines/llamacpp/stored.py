@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from calculator.dtypes import DTYPES
 from calculator.engines.llamacpp.architectures import (
-    HEADS_EXPANDED,
     INDEX_WITH_VALUE,
     WINDOW_KEPT,
     architecture,
+    stores_heads,
 )
 from calculator.errors import UnsupportedModel
 from calculator.layers import LayerCache
@@ -60,7 +60,7 @@ def heads_of(cache: LayerCache, model: ModelSpec) -> tuple[int, int, int] | None
             return (
                 cache.num_key_value_heads, cache.head_dim, cache.v_head_dim or cache.head_dim,
             )  # fmt: skip
-        case LatentAttention() if architecture(model.model_type) in HEADS_EXPANDED:
+        case LatentAttention() if stores_heads(model):
             heads, nope, value = (
                 cache.num_attention_heads, cache.qk_nope_head_dim, cache.v_head_dim,
             )  # fmt: skip
@@ -106,7 +106,7 @@ def _key_and_value(
 
 def _latent(cache: LatentAttention, model: ModelSpec) -> tuple[StateTensor, ...]:
     """One row a token of latent and rope key, and no value: that is a view of it (is_mla)."""
-    if architecture(model.model_type) in HEADS_EXPANDED:
+    if stores_heads(model):
         return _key_and_value(cache, model, EveryToken(), flash_attn=True)
     width = cache.kv_lora_rank + cache.qk_rope_head_dim
     return (StateTensor("latent and rope key", 1, width, EveryToken(), "key"),)

@@ -129,6 +129,10 @@ TWINS = (
         "interleave_moe_layer_step": 1}),
     twin("deepseek-v3", "deepseek2", 61, 128, 1, values={
         **MLA, **EXPERTS, "leading_dense_block_count": 3, "expert_shared_count": 1}),
+    twin("deepseek-v2-old", "deepseek2", 27, 16, 16, embedding=2048, values={
+        "attention.key_length": 192, "attention.value_length": 128, "rope.dimension_count": 64,
+        "attention.kv_lora_rank": 512, "attention.q_lora_rank": 32, **EXPERTS,
+        "leading_dense_block_count": 1, "expert_shared_count": 1}),
     twin("deepseek-v3.2", "deepseek32", 61, 128, 1, embedding=512, values={
         **MLA, **EXPERTS, **INDEXER, "leading_dense_block_count": 3, "expert_shared_count": 1,
         "expert_gating_func": 2, "expert_weights_scale": 2.5}),
