@@ -46,12 +46,10 @@ def load_named(name: str) -> ModelSpec:
     text = name.strip()
     if preset := find_preset(text):
         return preset
-    if is_hub_id(text):
-        raise SourceUnavailable(
-            f"{text} is no preset, and this version reads no model from the Hub; "
-            "give the path of its config.json.",
-            field="model",
-        )
+    if is_hub_id(text) or text.startswith(("https://", "http://")):
+        from calculator.importers.hub import model_from_hub
+
+        return model_from_hub(text)
     raise SourceUnavailable(
         f"model is {shown(text)}; it is neither a preset (see kvcalc presets) nor an existing file"
         f"{_nearest(text)}.",
@@ -61,7 +59,7 @@ def load_named(name: str) -> ModelSpec:
 
 def is_hub_id(text: str) -> bool:
     """Whether a text may be a Hub id: `org/name` of plain characters, and no way up a folder."""
-    return re.fullmatch(r"[\w.-]+/[\w.-]+", text, re.ASCII) is not None and ".." not in text
+    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", text, re.ASCII) is not None and ".." not in text
 
 
 def find_preset(name: str) -> ModelSpec | None:

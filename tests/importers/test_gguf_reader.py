@@ -224,8 +224,14 @@ def test_impossible_splits_are_refused(tmp_path, split):
 def test_a_later_part_with_another_name_cannot_be_followed(tmp_path):
     split = {"split.no": 1, "split.count": 2}
     path = write(tmp_path / "second.gguf", "llama", LLAMA, other=split)
-    with pytest.raises(InvalidInput, match=r"part 2 of 2 .*whose first part holds its metadata"):
+    with pytest.raises(InvalidInput, match=r"part 2 of 2 .*first part, which holds its metadata"):
         model_from_gguf(path)
+
+
+def test_a_first_part_with_another_name_has_weights_of_unknown_size(tmp_path):
+    split = {"split.no": 0, "split.count": 2}
+    model = model_from_gguf(write(tmp_path / "first.gguf", "llama", LLAMA, other=split))
+    assert (geometry(model), model.weights_bytes) == (EXPECTED, None)
 
 
 def test_load_model_knows_a_gguf_file_by_its_bytes_too(tmp_path):

@@ -36,16 +36,19 @@ def header_of(path: Path) -> Header:
 def first_part(path: Path, header: Header) -> Path:
     """The file of a split model that holds its metadata: `path` itself where it is not split."""
     number, count = split_of(header)
-    if not number:
-        return path
-    found = _PART.fullmatch(path.name)
-    if not found or int(found[2]) == 1:
+    return path.with_name(part_name(path.name, 0, count, given=number)) if number else path
+
+
+def part_name(name: str, number: int, count: int, *, given: int = 0) -> str:
+    """The name of another part of a split model, after the name of the part that was given."""
+    found = _PART.fullmatch(name)
+    if not found or int(found[3]) != count or int(found[2]) != given + 1:
         raise InvalidInput(
-            f"{shown(path.name)} is part {number + 1:,} of {count:,} of a split model, whose first "
-            "part holds its metadata; give that.",
+            f"{shown(name)} is part {given + 1:,} of {count:,} of a split model and not named so; "
+            "give the first part, which holds its metadata.",
             field="model",
         )
-    return path.with_name(f"{found[1]}-00001-of-{found[3]}.gguf")
+    return f"{found[1]}-{number + 1:05}-of-{found[3]}.gguf"
 
 
 def split_of(header: Header) -> tuple[int, int]:
@@ -70,12 +73,11 @@ def tensors_of_all(path: Path, header: Header) -> tuple[tuple[Tensor, ...] | Non
     _, count = split_of(header)
     if count == 1:
         return header.tensors, ""
-    found = _PART.fullmatch(path.name)
-    if not found or int(found[3]) != count:
-        return None, f"the file is named unlike the first of the {count:,} parts it says there are"
+    if not _PART.fullmatch(path.name):
+        return None, f"{path.name} is not named as the first of its {count:,} parts"
     tensors = list(header.tensors)
     for number in range(1, count):
-        part = path.with_name(f"{found[1]}-{number + 1:05}-of-{found[3]}.gguf")
+        part = path.with_name(part_name(path.name, number, count))
         if not part.is_file():
             return None, f"{part.name} is not beside it"
         more = header_of(part)
