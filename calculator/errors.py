@@ -60,6 +60,22 @@ def shown(value: object, limit: int = 60) -> str:
     """
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
         return "a number of more than 60 digits"
-    text = repr(value) if not isinstance(value, int) else str(value)
+    text = repr(_start(value, limit)) if not isinstance(value, int) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _start(value: object, limit: int, levels: int = 3) -> object:
+    """As much of a container as can be shown: writing out a million entries takes its time."""
+    match value:
+        case str() | bytes():
+            return value[: limit + 1]
+        case list() | tuple() | dict() if not levels:
+            return "…"
+        case list() | tuple():
+            return type(value)(_start(v, limit, levels - 1) for v in value[: limit + 1])
+        case dict():
+            items = zip(value.items(), range(limit + 1), strict=False)
+            return {_start(k, limit, 0): _start(v, limit, levels - 1) for (k, v), _ in items}
+        case _:
+            return value

@@ -13,8 +13,13 @@ from calculator.units import format_bytes
 MAX_JSON_BYTES = 2 * 2**20
 MAX_DEPTH = 64
 MAX_DIGITS = 30
+MAX_CONTAINERS = 50_000
 
-_OUTSIDE_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# possessive, so that text made of quotes and backslashes is still read in one pass
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_LONG_INTEGER = re.compile(rb"(?<![.\d])\d{%d,}" % (MAX_DIGITS + 1))
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 def read_json(path: str | Path) -> dict[str, Any]:
@@ -42,12 +47,13 @@ def parse_json(text: str | bytes, *, name: str = "The configuration") -> dict[st
     {'num_hidden_layers': 2}
     """
     data = _utf8(text, name)
-    _check_depth(data, name)
+    bare = _STRINGS.sub(b"", data)
+    _check_depth(bare, name)
+    _check_integers(bare, name)
     try:
         found = json.loads(
             data.decode("utf-8-sig"),
             object_pairs_hook=_object,
-            parse_int=_integer,
         )
     except UnicodeDecodeError:
         raise InvalidInput(
@@ -77,19 +83,31 @@ def _utf8(text: str | bytes, name: str) -> bytes:
     return text
 
 
-def _check_depth(data: bytes, name: str) -> None:
-    """Counted before parsing, because the parser itself recurses."""
-    depth = 0
-    for token in _OUTSIDE_STRINGS.finditer(data):
-        if token[0] in b"[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise InvalidInput(
-                    f"{name} is nested deeper than {MAX_DEPTH} levels; a config.json has a few.",
-                    field="config",
-                )
-        elif token[0] in b"]}":
-            depth -= 1
+def _check_depth(bare: bytes, name: str) -> None:
+    """Checked before parsing, because the parser recurses: pairs of brackets are taken away from
+    the inside out, and what is left after 64 rounds is deeper than that or not closed at all."""
+    brackets = bare.translate(_BRACKETS, _NOT_BRACKETS)
+    if brackets.count(b"[") > MAX_CONTAINERS:
+        raise InvalidInput(
+            f"{name} holds more than {MAX_CONTAINERS:,} lists and objects; a config.json has "
+            "a few hundred.",
+            field="config",
+        )
+    for _ in range(MAX_DEPTH):
+        brackets = brackets.replace(b"[]", b"")
+    if brackets.count(b"[") > MAX_DEPTH:
+        raise InvalidInput(
+            f"{name} is nested deeper than {MAX_DEPTH} levels; a config.json has a few.",
+            field="config",
+        )
+
+
+def _check_integers(bare: bytes, name: str) -> None:
+    if found := _LONG_INTEGER.search(bare):
+        raise InvalidInput(
+            f"{name} holds a number of {len(found[0]):,} digits; expected at most {MAX_DIGITS}.",
+            field="config",
+        )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -103,13 +121,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             )
         found[key] = value
     return found
-
-
-def _integer(text: str) -> int:
-    if len(text) > MAX_DIGITS:
-        raise InvalidInput(
-            f"The configuration holds a number of {len(text):,} digits; "
-            f"expected at most {MAX_DIGITS}.",
-            field="config",
-        )
-    return int(text)

@@ -1,0 +1,1 @@
+"""Damaged configurations: each must give an answer or an error of ours, soon."""
