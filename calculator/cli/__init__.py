@@ -18,6 +18,7 @@ COMMANDS = {
     "import": "read a config.json and show the model, or write it as a preset",
     "presets": "the models that are known by name",
     "devices": "the accelerators that are known by name",
+    "verify": "hold the bytes against real tensors or real model code",
     "app": "open the page in a browser",
 }
 OK, CHECK_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130

@@ -13,8 +13,8 @@ from typing import Any
 from calculator.errors import CalculatorError, UnsupportedModel
 from calculator.importers.hf_config import model_from_config
 from calculator.model import ModelSpec
-from calculator.verify.config_keys import own_keys
 from calculator.verify.overrides import override
+from calculator.verify.type_keys import own_keys
 
 TORCH_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
