@@ -34,7 +34,7 @@ class HubServer(ThreadingHTTPServer):
         self.repositories: dict[str, dict[str, bytes]] = {}
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.behave: dict[str, Any] = {}
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def endpoint(self) -> str:

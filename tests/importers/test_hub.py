@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -428,3 +430,34 @@ def test_the_page_and_the_command_line_share_it(server):
 def test_parse_name_keeps_a_file_and_its_revision():
     address = "https://huggingface.co/org/name/blob/v2/sub/m.gguf"
     assert parse_name(address, "https://huggingface.co") == (NAME, "v2", "sub/m.gguf")
+
+
+def test_the_command_line_gives_the_numbers_of_the_preset(server, tmp_path):
+    """By name on the Hub and by GGUF file, as by preset."""
+    server.repositories["meta/llama"] = {
+        "config.json": json.dumps({
+            "model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096,
+            "num_attention_heads": 32, "num_key_value_heads": 8, "torch_dtype": "bfloat16",
+        }).encode()
+    }  # fmt: skip
+    path = write(
+        tmp_path / "model.gguf", "llama",
+        {"block_count": 32, "context_length": 8192, "embedding_length": 4096,
+         "attention.head_count": 32, "attention.head_count_kv": 8},
+    )  # fmt: skip
+
+    def num_bytes(model: str) -> int:
+        command = [sys.executable, "-m", "calculator", "estimate", model, "--context", "32k"]
+        done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return json.loads(done.stdout)["num_bytes"]
+
+    assert num_bytes("meta/llama") == num_bytes(str(path)) == num_bytes("llama-3-8b") == 4 * 2**30
+
+
+def test_the_command_line_says_in_one_line_what_is_missing(server):
+    command = [sys.executable, "-m", "calculator", "estimate", "org/gone", "--context", "8k"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1

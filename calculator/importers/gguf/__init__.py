@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 from calculator.errors import InvalidInput
 from calculator.importers.gguf.files import first_part, header_of, tensors_of_all
@@ -32,22 +33,31 @@ def model_from_gguf(path: str | Path) -> ModelSpec:
 
 
 def model_from_gguf_bytes(head: bytes, *, name: str = "upload.gguf", source: str = "") -> ModelSpec:
-    """The model whose GGUF file starts with `head`: all of it, or its first megabytes.
+    """The model whose GGUF file starts with `head`: all of it, or its first megabytes."""
+    return model_from_gguf_upload(io.BytesIO(head), name=name, source=source)
+
+
+def model_from_gguf_upload(
+    file: BinaryIO, *, name: str = "upload.gguf", source: str = ""
+) -> ModelSpec:
+    """The model in an uploaded GGUF file, or in its first megabytes; only the header is read.
 
     The bytes may end within the tokenizer, which follows what describes the architecture; that
     nothing of the sort comes after it is then an assumption. Raises InvalidInput if they end
     before.
     """
-    header = read_header(io.BytesIO(head), len(head))
+    size = file.seek(0, io.SEEK_END)
+    header = read_header(file, size)
     why = "the upload ends before the list of tensors"
     if header.cut_at and not header.cut_at.startswith(_AFTER_THE_ARCHITECTURE):
         raise InvalidInput(
-            f"The first {len(head):,} bytes of {name} end inside {header.cut_at}; "
+            f"The first {size:,} bytes of {name} end inside {header.cut_at}; "
             "more of the file is needed.",
             field="model",
         )
-    tensors = header.tensors if not header.values.get("split.count") else None
-    model = _model(header, _stem(name), source or f"the upload {name}", tensors, why)
+    if header.values.get("split.count"):
+        header, why = replace(header, tensors=None), "the file is one of several"
+    model = _model(header, _stem(name), source or f"the upload {name}", header.tensors, why)
     if not header.cut_at:
         return model
     note = (
