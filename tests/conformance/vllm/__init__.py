@@ -1,0 +1,1 @@
+"""Our vLLM engine held against vLLM's own planner, run once by hand and recorded."""
