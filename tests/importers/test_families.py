@@ -115,6 +115,7 @@ def test_the_text_model_of_a_wrapper_is_read_and_never_the_vision_tower():
 def test_gemma_3_4b_publishes_no_head_counts():
     # google/gemma-3-4b-it; configuration_gemma3.py: 8 heads, 4 of them cached, of 256
     text = {"num_hidden_layers": 34, "hidden_size": 2560, "sliding_window": 1024}
+    text["sliding_window_pattern"] = 6
     spec = model_from_config({"model_type": "gemma3", "text_config": text})
     cache = cache_of(spec, "full_attention")
     assert (cache.num_key_value_heads, cache.head_dim) == (4, 256)

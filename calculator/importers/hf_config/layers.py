@@ -99,6 +99,18 @@ def listed_layer_types(
     return types
 
 
+def class_pattern(r: Reader, num_layers: int, period: int, other: str = SLIDING) -> tuple[str, ...]:
+    """Full attention in every `period`-th layer, as the class has it where the file is silent."""
+    r.class_rule("layer_types", f"full attention in every {ordinal(period)} layer")
+    return full_every(num_layers, period, other)
+
+
+def ordinal(number: int) -> str:
+    """2 → second … 6 → sixth; other numbers with their ending."""
+    names = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
+    return names.get(number, f"{number}th")
+
+
 def full_every(num_layers: int, period: int, other: str = SLIDING) -> tuple[str, ...]:
     """Full attention in every `period`-th layer, counted from 1.
 

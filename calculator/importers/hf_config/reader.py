@@ -150,6 +150,14 @@ class Reader:
         """Note that a figure was computed from others."""
         self.provenance[figure] = formula
 
+    def class_rule(self, figure: str, described: str) -> None:
+        """Note a figure that the file leaves to its class, and the class works out in code."""
+        origin = f"default of model type {self.model_type}"
+        self.derived(figure, origin)
+        self.assume(
+            f"{self.prefix}{figure} is not in the configuration: {described}, the {origin}."
+        )
+
     def assume(self, sentence: str) -> None:
         self.assumptions.append(sentence)
 

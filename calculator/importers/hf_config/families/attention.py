@@ -11,6 +11,7 @@ from calculator.importers.hf_config.layers import (
     attention_by_type,
     attention_heads,
     check_divides,
+    class_pattern,
     every_layer,
     full_every,
     listed_layer_types,
@@ -105,7 +106,7 @@ def every_fourth(r: Reader) -> Layers:
             types = (FULL,) * num_layers
             r.waive("sliding_window_pattern")
         else:
-            types = full_every(num_layers, _pattern(r, 4))
+            types = _every_fourth_or_pattern(r, num_layers)
     else:
         r.waive("sliding_window_pattern", "sliding_window")
     return attention_by_type(r, types, heads)
@@ -114,7 +115,7 @@ def every_fourth(r: Reader) -> Layers:
 def alternating(r: Reader) -> Layers:
     """gpt-oss: a window in every other layer, from the first on."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
-    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or full_every(num_layers, 2)
+    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or class_pattern(r, num_layers, 2)
     r.waive("initial_context_length", "sliding_window")
     return attention_by_type(r, types, heads)
 
@@ -176,15 +177,14 @@ def _windowed(r: Reader, types: tuple[str, ...], heads: Heads) -> Layers:
     return attention_by_type(r, types, heads)
 
 
-def _pattern(r: Reader, default: int) -> int:
+def _every_fourth_or_pattern(r: Reader, num_layers: int) -> tuple[str, ...]:
     """sliding_window_pattern as a number, or as letters such as LLLG (the last layer is global)."""
     value = r.raw("sliding_window_pattern")
-    if isinstance(value, str) and value and set(value[:-1]) <= {"L"} and value[-1] == "G":
-        return len(value)
     if value is None:
-        r.derived("sliding_window_pattern", f"default of model type {r.model_type}")
-        return default
-    return r.count("sliding_window_pattern")
+        return class_pattern(r, num_layers, 4)
+    if isinstance(value, str) and value and set(value[:-1]) <= {"L"} and value[-1] == "G":
+        return full_every(num_layers, len(value))
+    return full_every(num_layers, r.count("sliding_window_pattern"))
 
 
 def _layers_with_rope(r: Reader, num_layers: int) -> list[int]:

@@ -109,10 +109,8 @@ def dbrx(r: Reader) -> Layers:
     if attention:
         attention.waive("clip_qkv", "attn_pdrop", "rope_theta")
     if kv_heads is None:
-        origin = f"default of model type {r.model_type}"
         kv_heads = 1
-        r.derived("num_key_value_heads", origin)
-        r.assume(f"attn_config.kv_n_heads is not in the configuration: 1, the {origin}.")
+        r.class_rule("attn_config.kv_n_heads", "1")
     check_divides(r, kv_heads, num_heads)
     r.waive("num_key_value_heads", "ffn_config", "max_seq_len")
     width = derived_head_dim(r, num_heads, ("hidden_size", "d_model"))

@@ -61,10 +61,8 @@ def mllama(r: Reader) -> Layers:
     num_layers, heads = r.num_hidden_layers(), attention_heads(r, head_dim=())
     cross = r.counts("cross_attention_layers")
     if cross is None:
-        origin = f"default of model type {r.model_type}"
         cross = [3, 8, 13, 18, 23, 28, 33, 38]
-        r.derived("cross_attention_layers", origin)
-        r.assume(f"cross_attention_layers is not in the configuration: {cross}, the {origin}.")
+        r.class_rule("cross_attention_layers", f"layers {cross}")
     chosen = set(cross)
     types = tuple(CROSS if i in chosen else FULL for i in range(num_layers))
     makers: Makers = {

@@ -16,6 +16,7 @@ from calculator.importers.hf_config.layers import (
     attention_heads,
     by_type,
     check_divides,
+    class_pattern,
     full_every,
     listed_layer_types,
 )
@@ -25,7 +26,7 @@ from calculator.importers.hf_config.reader import Reader
 def gemma2(r: Reader) -> Layers:
     """A window in every other layer, from the first on."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
-    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or full_every(num_layers, 2)
+    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or class_pattern(r, num_layers, 2)
     r.waive("sliding_window", "sliding_window_size", "query_pre_attn_scalar")
     return attention_by_type(r, types, heads)
 
@@ -35,7 +36,8 @@ def gemma3(r: Reader) -> Layers:
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
     types = listed_layer_types(r, num_layers, (FULL, SLIDING))
     if types is None:
-        types = full_every(num_layers, r.count_or_none("sliding_window_pattern") or 6)
+        period = r.count_or_none("sliding_window_pattern")
+        types = full_every(num_layers, period) if period else class_pattern(r, num_layers, 6)
     r.waive("sliding_window", "sliding_window_pattern", "rope_local_base_freq")
     both_ways = r.flag("use_bidirectional_attention")
     return _windows(r, types, heads, heads, both_ways)
@@ -44,7 +46,7 @@ def gemma3(r: Reader) -> Layers:
 def gemma3n(r: Reader) -> Layers:
     """Full attention in every fifth layer; the last num_kv_shared_layers keep nothing."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
-    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or full_every(num_layers, 5)
+    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or class_pattern(r, num_layers, 5)
     r.waive("activation_sparsity_pattern", "hidden_size_per_layer_input", "laurel_rank")
     r.waive("sliding_window", "rope_local_base_freq")
     return _windows(r, _with_shared(r, types), heads, heads, False)
@@ -54,7 +56,7 @@ def gemma4(r: Reader) -> Layers:
     """Gemma 3's pattern; full layers have wider heads, and fewer where keys are values too."""
     num_layers = r.num_hidden_layers()
     heads = attention_heads(r)
-    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or full_every(num_layers, 6)
+    types = listed_layer_types(r, num_layers, (FULL, SLIDING)) or class_pattern(r, num_layers, 6)
     if types[-1] != FULL:
         types = (*types[:-1], FULL)  # the last layer is forced to full attention
     both_ways = r.raw("use_bidirectional_attention")
@@ -74,9 +76,7 @@ def _global_heads(r: Reader, types: tuple[str, ...], heads: Heads) -> Heads:
     width = r.count_or_none("global_head_dim")
     if width is None:
         width = 512
-        origin = f"default of model type {r.model_type}"
-        r.derived("global_head_dim", origin)
-        r.assume(f"{r.prefix}global_head_dim is not in the configuration: 512, the {origin}.")
+        r.class_rule("global_head_dim", "512")
     kv_heads = None
     if r.model_type != "gemma4_text" or r.flag("attention_k_eq_v"):
         kv_heads = r.count_or_none("num_global_key_value_heads")

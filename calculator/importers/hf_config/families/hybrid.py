@@ -43,7 +43,10 @@ def jamba(r: Reader) -> Layers:
 def bamba(r: Reader) -> Layers:
     """Bamba: attention in the layers that attn_layer_indices names, Mamba-2 in the others."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
-    chosen = set(r.counts("attn_layer_indices") or [])
+    listed = r.counts("attn_layer_indices")
+    if listed is None:
+        r.class_rule("attn_layer_indices", "none")
+    chosen = set(listed or [])
     types = tuple(FULL if i in chosen else LINEAR for i in range(num_layers))
     return with_linear(r, types, heads, _mamba2(r))
 
@@ -55,7 +58,10 @@ def granite_hybrid(r: Reader) -> Layers:
     types = listed_layer_types(r, num_layers, (FULL, LINEAR)) or listed_layer_types(
         r, num_layers, (FULL, LINEAR), "layers_block_type"
     )
-    return with_linear(r, types or (LINEAR,) * num_layers, heads, _mamba2(r))
+    if types is None:
+        r.class_rule("layer_types", "Mamba-2 in every layer")
+        types = (LINEAR,) * num_layers
+    return with_linear(r, types, heads, _mamba2(r))
 
 
 def _mamba2(r: Reader) -> Mamba2:
@@ -168,9 +174,7 @@ def _zamba2_default(r: Reader, num_layers: int) -> tuple[str, ...]:
     pattern = "L" + "LLLLLH" * 7 + "LLLLH" + "LLLH" + "LL"
     if num_layers != len(pattern):
         r.missing("layers_block_type")
-    origin = f"default of model type {r.model_type}"
-    r.derived("layers_block_type", origin)
-    r.assume(f"layers_block_type is not in the configuration: the {origin}.")
+    r.class_rule("layers_block_type", "a hybrid layer in every sixth or so")
     return tuple(HYBRID if letter == "H" else LINEAR for letter in pattern)
 
 
@@ -180,7 +184,10 @@ def lfm2(r: Reader) -> Layers:
     types = listed_layer_types(r, num_layers, (FULL, CONV))
     chosen = r.counts("full_attn_idxs")
     if types is None:
-        indices = set(range(num_layers) if chosen is None else chosen)
+        if chosen is None:
+            r.class_rule("full_attn_idxs", "full attention in every layer")
+            chosen = list(range(num_layers))
+        indices = set(chosen)
         types = tuple(FULL if i in indices else CONV for i in range(num_layers))
     r.waive("conv_dim", "conv_dim_out", "block_dim", "block_ff_dim", "block_mlp_init_scale",
             "block_multiple_of", "block_ffn_dim_multiplier", "block_auto_adjust_ff_dim",

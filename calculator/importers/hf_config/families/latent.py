@@ -61,6 +61,8 @@ def _indexer_types(r: Reader, num_layers: int) -> tuple[str, ...]:
         listed = [{"F": "full", "S": "shared"}.get(x, x) for x in pattern if isinstance(x, str)]
     if listed is None:
         every, offset = _INDEXER_SCHEDULE.get(r.model_type, (1, 2))
+        if r.config.get("index_topk_freq") is None:
+            r.class_rule("indexer_types", "the class's schedule")
         every = r.count_or_none("index_topk_freq", at_least=0) or every
         skipped = r.count_or_none("index_skip_topk_offset", at_least=0)
         offset = offset if skipped is None else skipped
@@ -181,6 +183,7 @@ def _v4_layer_types(r: Reader, num_layers: int) -> tuple[str, ...]:
                 r.unsupported("compress_ratios", ratio, "the ratios of deepseek_v4 are 0, 4, 128")
         listed = [names[ratio] for ratio in ratios]
     if listed is None:
+        r.class_rule("layer_types", "heavily compressed and sparse layers by turns")
         listed = [HEAVY] * 2 + [SPARSE if i % 2 else HEAVY for i in range(num_layers - 2)]
     types = tuple(listed[:num_layers])
     if len(types) != num_layers or any(t not in names.values() for t in types):

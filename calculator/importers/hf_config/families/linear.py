@@ -10,6 +10,7 @@ from calculator.importers.hf_config.layers import (
     Layers,
     attention_heads,
     by_type,
+    class_pattern,
     full_every,
     listed_layer_types,
 )
@@ -31,7 +32,7 @@ def gated_delta_net(r: Reader) -> Layers:
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
     types = listed_layer_types(r, num_layers, (FULL, LINEAR))
     if types is None:
-        types = full_every(num_layers, r.count_or_none("full_attention_interval") or 4, LINEAR)
+        types = _by_interval(r, num_layers)
     r.waive("full_attention_interval", "mamba_ssm_dtype", "use_sliding_window", "sliding_window")
     r.waive("max_window_layers", "attn_output_gate", "ple_layer_ids")
     names = (
@@ -41,6 +42,13 @@ def gated_delta_net(r: Reader) -> Layers:
     if r.flag("use_sliding_window"):
         r.unsupported("use_sliding_window", True, f"{r.model_type} has no layers with a window")
     return with_linear(r, types, heads, GatedDeltaNet("gated_delta_net", *map(r.count, names)))
+
+
+def _by_interval(r: Reader, num_layers: int) -> tuple[str, ...]:
+    interval = r.count_or_none("full_attention_interval")
+    if interval is None:
+        return class_pattern(r, num_layers, 4, LINEAR)
+    return full_every(num_layers, interval, LINEAR)
 
 
 def kimi_linear(r: Reader) -> Layers:
@@ -53,6 +61,7 @@ def kimi_linear(r: Reader) -> Layers:
         types = types or listed
         inner.waive("gate_lower_bound", "use_full_rank_gate", "full_attn_layers", "kda_layers")
     if types is None:
+        r.class_rule("layer_types", "full attention in layers 4, 8, 12 and so on, from 0")
         types = tuple(FULL if i and i % 4 == 0 else LINEAR for i in range(num_layers))
     r.waive("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim")
     r.waive("attn_res_block_size", "latent_moe_use_norm", "mla_use_output_gate", "mla_use_nope")
@@ -107,6 +116,7 @@ def minimax(r: Reader) -> Layers:
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
     types = listed_layer_types(r, num_layers, (FULL, LINEAR))
     if types is None:
+        r.class_rule("layer_types", "full and lightning attention by turns")
         types = tuple(FULL if (i + 1) % 2 else LINEAR for i in range(num_layers))
     r.waive("block_size", "linear_attn_alpha_factor", "linear_attn_beta_factor", "sliding_window")
     r.waive("full_attn_alpha_factor", "full_attn_beta_factor")

@@ -21,11 +21,12 @@ from calculator.layers import LayerCache
 from calculator.layers.recurrent import ShortConvolution
 
 
-def _patterned(r: Reader, is_full: Callable[[int, int], bool]) -> Layers:
-    """Listed layer types, else full attention where `is_full(layer, layers)`, else a window."""
+def _patterned(r: Reader, where: str, is_full: Callable[[int, int], bool]) -> Layers:
+    """Listed layer types, else full attention `where` the class has it, and a window elsewhere."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
     types = listed_layer_types(r, num_layers, (FULL, SLIDING))
     if types is None:
+        r.class_rule("layer_types", f"full attention in {where}")
         types = tuple(FULL if is_full(i, num_layers) else SLIDING for i in range(num_layers))
     r.waive("sliding_window")
     return attention_by_type(r, types, heads)
@@ -34,34 +35,40 @@ def _patterned(r: Reader, is_full: Callable[[int, int], bool]) -> Layers:
 def afmoe(r: Reader) -> Layers:
     """AFMoE: full attention in every global_attn_every_n_layers-th layer."""
     period = r.count("global_attn_every_n_layers")
-    return _patterned(r, lambda i, _: (i + 1) % period == 0)
+    return _patterned(r, f"every layer of {period}", lambda i, _: (i + 1) % period == 0)
 
 
 def beam(r: Reader) -> Layers:
     """Beam: full attention in every sixth layer and in the last."""
-    return _patterned(r, lambda i, n: (i + 1) % 6 == 0 or i == n - 1)
+    return _patterned(
+        r, "every sixth layer and the last", lambda i, n: (i + 1) % 6 == 0 or i == n - 1
+    )
 
 
 def cwm(r: Reader) -> Layers:
     """CWM and Granite with windows: full attention in every fourth layer, from the first on."""
     r.waive("layer_rope_theta")
-    return _patterned(r, lambda i, _: i % 4 == 0)
+    return _patterned(r, "every fourth layer from the first on", lambda i, _: i % 4 == 0)
 
 
 def every_fifth(r: Reader) -> Layers:
     """Kolibri: full attention in every fifth layer."""
-    return _patterned(r, lambda i, _: (i + 1) % 5 == 0)
+    return _patterned(r, "every fifth layer", lambda i, _: (i + 1) % 5 == 0)
 
 
 def flint(r: Reader) -> Layers:
     """Flint: full attention in the first two layers, every fourth, and the last."""
-    return _patterned(r, lambda i, n: i < 2 or i % 4 == 1 or i == n - 1)
+    return _patterned(
+        r,
+        "the first two layers, every fourth and the last",
+        lambda i, n: i < 2 or i % 4 == 1 or i == n - 1,
+    )
 
 
 def listed_or_full(r: Reader) -> Layers:
     """Cohere Compass, Laguna: full attention throughout unless layer_types says otherwise."""
     r.waive("num_attention_heads_per_layer", "sliding_window_pattern")
-    return _patterned(r, lambda i, n: True)
+    return _patterned(r, "every layer", lambda i, n: True)
 
 
 def cohere2_moe(r: Reader) -> Layers:
@@ -102,6 +109,7 @@ def lfm3(r: Reader) -> Layers:
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
     types = listed_layer_types(r, num_layers, (FULL, SLIDING, CONV))
     if types is None:
+        r.class_rule("layer_types", "convolution, window and full attention by fours")
         by_position = (SLIDING, CONV, FULL, CONV)
         types = tuple(CONV if i == 0 else by_position[i % 4] for i in range(num_layers))
     r.waive("sliding_window", "conv_L_cache", "use_attention_gate")
@@ -128,7 +136,10 @@ def inkling(r: Reader) -> Layers:
     types = listed_layer_types(r, num_layers, (HYBRID, HYBRID_SLIDING))
     if types is None:
         local = r.counts("local_layer_ids")
-        chosen = {i for i in range(num_layers) if (i + 1) % 6} if local is None else set(local)
+        if local is None:
+            r.class_rule("layer_types", "full attention in every sixth layer")
+            local = [i for i in range(num_layers) if (i + 1) % 6]
+        chosen = set(local)
         types = tuple(HYBRID_SLIDING if i in chosen else HYBRID for i in range(num_layers))
     r.waive("local_layer_ids", "number_of_conv_states", "n_layers_per_attn_res_block", "d_rel")
     r.waive("rel_extent", "shared_expert_sink", "swa_num_attention_heads", "sliding_window_size")
