@@ -7,15 +7,16 @@ from typing import Any
 
 from tests.conformance.llamacpp.library import TYPES
 from tests.conformance.llamacpp.models import TWINS, Twin
+from tests.conformance.llamacpp.shapes import shaped
 
 _UBATCHES = (1, 32, 128, 256, 512, 512, 512, 1000, 1024, 2048, 4096)
 _ROUND_CONTEXTS = (256, 1000, 2048, 4096, 8192, 32_768, 131_072)
 
 
 def cases(count: int, seed: int) -> list[tuple[Twin, dict[str, Any]]]:
-    """`count` cases spread evenly over all architectures."""
-    rng = Random(seed)
-    return [(twin, options(twin, rng)) for twin in (TWINS[i % len(TWINS)] for i in range(count))]
+    """`count` cases spread evenly over published models and random shapes."""
+    rng, twins = Random(seed), (*TWINS, *shaped(seed))
+    return [(twin, options(twin, rng)) for twin in (twins[i % len(twins)] for i in range(count))]
 
 
 def options(twin: Twin, rng: Random) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from tests.conformance.llamacpp.cases import cases
 from tests.conformance.llamacpp.compare import Compared, compared
 from tests.conformance.llamacpp.library import path_of_library
 from tests.conformance.llamacpp.models import TWINS
+from tests.conformance.llamacpp.shapes import shaped
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,7 +29,7 @@ def test_no_byte_is_off_and_refusals_are_the_same(found):
 
 def test_every_architecture_was_sized_and_most_settings_run(found):
     sized = {case.twin.name for case in found if case.theirs.num_bytes}
-    assert sized == {twin.name for twin in TWINS}
+    assert sized == {twin.name for twin in (*TWINS, *shaped(SEED))}
     assert len({twin.architecture for twin in TWINS}) >= 14
     assert sum(case.theirs.num_bytes is not None for case in found) > CASES // 2
 
