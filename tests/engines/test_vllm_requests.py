@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calculator as kv
+from calculator.engines.vllm.releases import CHANGES
 from tests.engines.vllm_models import named
 from tests.models import full, model, sliding
 
@@ -179,6 +180,22 @@ def test_rows_of_sparse_latent_attention(flags, latent, block_size):
 def test_state_blocks_of_a_release(name, version, states, block_size):
     plan = kv.engine("vllm", version=version).plan(named(name), 40 * 10**9, 8_192)
     assert (plan.groups[0].blocks_per_request, plan.block_size) == (states, block_size)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "since", "tokens"),
+    [
+        ("nemotron-h-8b", "0.31.0", "0.32.0", (1_876_712, 1_651_507)),
+        ("qwen3-next-80b", "0.32.0", "0.33.0", (1_570_907, 1_506_335)),
+    ],
+)
+def test_the_effect_of_a_change_is_what_the_releases_give(name, before, since, tokens):
+    plans = [
+        kv.engine("vllm", version=v).plan(named(name), 40 * 2**30, 32_768) for v in (before, since)
+    ]
+    assert tuple(plan.num_tokens for plan in plans) == tokens
+    effect = next(change.effect for change in CHANGES if change.since == since)
+    assert all(f"{number:,}" in effect for number in tokens)
 
 
 def test_the_logged_lines():

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 
 class PlanGroup(NamedTuple):
-    """One group: its layers over all stages, what a block of it is, and what a request may take."""
+    """One group: its layers over all stages, what a block of it is, and what a request may take.
+
+    `page_bytes` is the first layer's, `block_bytes` of all its layers, phantom ones not counted.
+    """
 
     layer_types: tuple[str, ...]
     layers: int
     block_size: int
     page_bytes: int
+    block_bytes: int
     blocks_per_request: int
 
 
@@ -132,6 +136,7 @@ def _plan_group(engine: Vllm, group: Group, length: int, in_flight: int) -> Plan
         layers=len(group.members),
         block_size=length if whole else spec.block_size,
         page_bytes=spec.padded_bytes,
+        block_bytes=sum(m.spec.padded_bytes for m in group.members),
         blocks_per_request=_most(engine, spec, length, in_flight),
     )
 

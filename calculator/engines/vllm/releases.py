@@ -28,6 +28,62 @@ class Release(NamedTuple):
         return self.number >= (0, 33, 0)
 
 
+class Change(NamedTuple):
+    """A rule that changed: since when, what, where in the source, and what it did to a number."""
+
+    since: str
+    what: str
+    source: str
+    effect: str
+
+
+# read from the wheels of the release named and of the one before it on the package index
+CHANGES = (
+    Change(
+        "0.18.0",
+        "groups take the most layers of a bucket if under 1.5 times the fewest, before 1.25 times",
+        "v1/core/kv_cache_utils.py:_get_kv_cache_groups_uniform_page_size",
+        "12 full and 16 sliding layers: groups of 16, 2 instead of 3 of them",
+    ),
+    Change(
+        "0.20.0",
+        "--gpu-memory-utilization is 0.92 unless given, before 0.9",
+        "config/cache.py:CacheConfig",
+        "1.6 GiB more for the pool of an 80 GiB GPU",
+    ),
+    Change(
+        "0.21.0",
+        "logged tokens are concurrency × max_model_len, before blocks ÷ groups × block size",
+        "v1/core/kv_cache_utils.py:_report_kv_cache_config",
+        "Gemma 3 27B, 32,768 blocks, 8,192 tokens in flight: 194,871 instead of 74,896",
+    ),
+    Change(
+        "0.26.0",
+        "windows count every batch under way as in flight, two with asynchronous scheduling",
+        "config/vllm.py:max_in_flight_tokens",
+        "the same pool at max_num_batched_tokens 8,192: 125,115 tokens instead of 194,871",
+    ),
+    Change(
+        "0.29.0",
+        "the null block is set aside before a request of max_model_len must fit",
+        "v1/core/kv_cache_utils.py:get_kv_cache_configs",
+        "Llama-3-8B at 8,192 tokens starts with 513 blocks, before with 512",
+    ),
+    Change(
+        "0.32.0",
+        "Mamba-2 keeps a third state block for a checkpoint inside a prefill",
+        "model_executor/layers/mamba/mamba_mixer2.py:get_kv_cache_spec",
+        "Nemotron-H-8B, 40 GiB, 32,768 tokens: 1,651,507 tokens instead of 1,876,712",
+    ),
+    Change(
+        "0.33.0",
+        "so does FlashInfer's gated delta net, its blocks multiples of 64 tokens",
+        "platforms/interface.py:_align_hybrid_block_size",
+        "Qwen3-Next-80B: blocks of 576 instead of 544, 1,506,335 tokens instead of 1,570,907",
+    ),
+)
+
+
 def release(version: str | None) -> Release:
     """The release called `version`, the verified one when none is given.
 
