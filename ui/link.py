@@ -11,7 +11,7 @@ from calculator.errors import CalculatorError, shown
 from calculator.scenario import LINK_VERSION, parse_range
 from calculator.units import format_gib
 from ui import pasted
-from ui.scenario import DEFAULTS, NAMES, default_model, problem_with
+from ui.scenario import DEFAULTS, NAMES, problem_with
 
 OTHERS = ("embed", "embed_options", "v", pasted.PARAMETER)
 
@@ -37,7 +37,7 @@ def read_link() -> None:
         given = st.query_params.get_all(name)
         problem, text = problem_with(name, given[-1]) if len(given) == 1 else ("given twice", "")
         if problem:
-            default = default_model() if name == "model" else DEFAULTS.get(name, "none")
+            default = DEFAULTS.get(name, "none")
             if len(given) > 1:
                 problem = f"{name} stands in the link {len(given)} times."
             notes.append(f"{problem} The default is used: {default}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calculator.catalog import find_preset, preset_paths
+from calculator.catalog import preset_paths
 from calculator.devices import devices
 from calculator.dtypes import CACHE_DTYPES, WEIGHT_DTYPES
 from calculator.engines import ENGINES
@@ -35,10 +35,6 @@ def models() -> list[str]:
     return [pasted.NAME, *found] if pasted.text() else found
 
 
-def default_model() -> str:
-    return DEFAULTS["model"] if find_preset(DEFAULTS["model"]) else "llama-3-8b"
-
-
 def chosen() -> dict[str, str]:
     """The options as they stand in the widgets, or in the URL where there are none."""
     source = st.query_params if st.context.is_embedded else st.session_state
@@ -46,7 +42,7 @@ def chosen() -> dict[str, str]:
     for name in NAMES:
         value = source.get(name)
         if value is None or value == "":
-            value = default_model() if name == "model" else DEFAULTS.get(name)
+            value = DEFAULTS.get(name)
         if value is not None and not (name in ("pp", "dp") and str(value) == "1"):
             found[name] = str(value).strip()
     return found
@@ -56,7 +52,7 @@ def inputs() -> None:
     """The seven inputs, and the rest folded away."""
     ids = models()
     st.selectbox(
-        "Model", ids, index=ids.index(default_model()), key="model", bind="query-params",
+        "Model", ids, index=ids.index(DEFAULTS["model"]), key="model", bind="query-params",
         accept_new_options=True,
         help="A preset by its id: type to search. Any other model: paste its config.json below.",
     )  # fmt: skip
@@ -175,10 +171,11 @@ def _other_needs() -> None:
 
 def problem_with(name: str, text: str) -> tuple[str, str]:
     """(sentence on what is wrong, canonical text) of one option in a link; one of them is empty."""
-    options = {"model": default_model(), name: text}
+    options = {"model": DEFAULTS["model"], name: text}
     try:
         if name == "model":
-            model_of(text, pasted.text())
+            if text != pasted.NAME or not pasted.text():  # a refused one is shown as refused
+                model_of(text, pasted.text())
         elif name in LIMITS:
             text = str(parse_count(name, text, at_most=LIMITS[name]))
         elif (name, text) not in UNCHECKED and name != "set":  # flags depend on the engine

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from calculator.capacity import Capacity
+from calculator.explain import sizes
+from calculator.verdict import gib
 
 Role = Literal["weights", "fixed", "growing", "estimate", "range", "free", "over", "outside"]
 
@@ -102,9 +104,6 @@ def _cut(segments: tuple[Segment, ...], limit: int, start: int = 0) -> tuple[Seg
 
 def gib_span(low: int, high: int) -> str:
     """Two decimals for a size, one for a range; a dash between its ends."""
-    from calculator.units import GIB
-    from calculator.verdict import gib
-
     if low == high:
-        return f"{low / GIB:,.2f} GiB"
+        return sizes(low)[0] if low else "0 GiB"
     return f"{'0' if low == 0 else gib(low)}–{gib(high)} GiB"

@@ -7,6 +7,7 @@ from math import log10
 
 from calculator.capacity import Capacity
 from calculator.charts.bar import Bar, Segment, gib_span, memory_bar
+from calculator.devices import Device
 from calculator.units import GIB, format_gib
 from calculator.weights import published_weights
 from ui.answer import Answer
@@ -28,8 +29,7 @@ def html(shown: Answer) -> str:
         heading = f"Memory of each of {number:,} × {name}"
     else:
         heading = f"Memory of {name}" if name.startswith("a ") else f"Memory of one {name}"
-    seen = "visible to programs" if device.visible_bytes else device.memory_note
-    remark = f"{format_gib(device.usable_bytes)} {seen or 'as the driver reports it'}"
+    remark = f"{format_gib(device.usable_bytes)} {_basis(device)}"
     label = esc(f"{heading}, {remark}: {bar.text}.")
     parts = "".join(_segment(s) for s in bar.segments if s.num_bytes)
     limit = f'<span class="limit" style="left:{_percent(bar.limit_bytes, bar)}"></span>'
@@ -41,6 +41,12 @@ def html(shown: Answer) -> str:
         _published(found),
     )
     return "".join(blocks)
+
+
+def _basis(device: Device) -> str:
+    if not device.visible_bytes:
+        return device.usable_basis
+    return f"visible to programs; {device.caution}" if device.caution else "visible to programs"
 
 
 def _segment(segment: Segment) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from calculator.explain import FormulaRow, explain
+from calculator.explain import FormulaRow, explain, sizes
 from calculator.footprint import Footprint
-from calculator.units import GIB, format_bytes, format_gib
+from calculator.units import GIB, format_bytes
 from ui.answer import Answer
 from ui.markup import esc, title
 from ui.theme import KIND_ROLES
@@ -104,13 +104,13 @@ def _stack(rows: tuple[FormulaRow, ...], fp: Footprint) -> str:
         )
         lines.append(
             f'<div><div class="head"><span>{swatch}<b>{esc(named)}</b></span>'
-            f'<b class="n">{format_gib(row.num_bytes)}</b></div>'
+            f'<b class="n">{sizes(row.num_bytes)[0]}</b></div>'
             f'<span class="muted">{esc(words)}</span></div>'
         )
     added = fp.bytes_per_token
     text = f"{fp.num_bytes:,} B; one more token adds {added:,} B ({format_bytes(added)})"
     lines.append(
-        f'<div><div class="head"><b>Total</b><b class="n">{format_gib(fp.num_bytes)}</b></div>'
+        f'<div><div class="head"><b>Total</b><b class="n">{sizes(fp.num_bytes)[0]}</b></div>'
         f'<span class="muted">{esc(text)}</span></div>'
     )
     return f'<div class="stack">{"".join(lines)}</div>'

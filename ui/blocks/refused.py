@@ -7,10 +7,10 @@ import re
 
 import streamlit as st
 
-from calculator.errors import CalculatorError, UnsupportedModel, shown
+from calculator.errors import CalculatorError, UnsupportedModel
 from ui import markup, pasted
-from ui.markup import STRONG, esc, marked, table, title
-from ui.scenario import DEFAULTS, default_model
+from ui.markup import STRONG, esc, fold, marked, table, title
+from ui.scenario import DEFAULTS
 
 
 def show(error: CalculatorError, options: dict[str, str]) -> None:
@@ -21,7 +21,7 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
         under = "Your inputs are kept; change the one named above."
     markup.show(
         '<span class="tag not" role="status">✕ No size</span>',
-        f'<h1 class="sentence refused">{marked(_bold(sentence, options))}</h1>'
+        f'<h1 class="sentence refused">{_coded(marked(_bold(sentence, options)))}</h1>'
         f'<p class="under">{under}</p>',
     )
     read = _keys(error) if isinstance(error, UnsupportedModel) else ""
@@ -36,32 +36,54 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
         _actions(error)
 
 
+def _coded(html: str) -> str:
+    """What the sentence quotes, set as code."""
+    return re.sub("&#x27;(.{1,80}?)&#x27;", r"<code>\1</code>", html)
+
+
 def _bold(sentence: str, options: dict[str, str]) -> str:
     """The model's name stands out where the sentence names it."""
     name = options["model"]
-    return sentence.replace(name, STRONG.format(name)) if len(name) > 2 else sentence
+    quoted = f"'{name}'" in sentence
+    return sentence if quoted else sentence.replace(name, STRONG.format(name))
 
 
 def _keys(error: UnsupportedModel) -> str:
-    """The keys that could change the size first, then those that were understood."""
+    """The keys that could change the size first, then those that were understood, then the rest."""
     config = _config()
     rows = []
     if error.model_type:
-        rule = "✕ no rule" if not error.keys_read else "✓ read"
-        kind = "t-not" if not error.keys_read else "t-fits"
-        rows.append(("model_type", error.model_type, kind, rule))
-    rows += [
-        (key, _at(config, key), "t-not", "✕ could change the size") for key in error.unknown_keys
-    ]
-    rows += [(key, value, "t-fits", "✓ read") for key, value in error.keys_read]
+        without_rule = "no rule" in str(error)
+        rows.append(("model_type", error.model_type, NO_RULE if without_rule else READ))
+    rows += [(key, _at(config, key), COULD_CHANGE) for key in error.unknown_keys]
+    rows += [(key, value, READ) for key, value in error.keys_read if key != "model_type"]
     if not rows:
         return ""
-    cells = [
-        (f"<code>{esc(key)}</code>", esc(shown(value)), f'<span class="{kind} n">{text}</span>')
-        for key, value, kind, text in rows
-    ]
+    named = {key for key, _, _ in rows}
+    rest = [(key, value) for key, value in config.items() if key not in named]
     remark = f"config.json, {len(config)} keys" if config else ""
-    return title("What was read", remark) + table(("key", "value", ""), cells, classes="keys")
+    found = title("What was read", remark) + table(
+        ("key", "value", ""), [(_code(k), _value(v), said) for k, v, said in rows], classes="keys"
+    )
+    if rest:
+        others = table(("key", "value"), [(_code(k), _value(v)) for k, v in rest], classes="keys")
+        found += fold(f"The other {len(rest)} keys, none of which touches the cache", others)
+    return found
+
+
+NO_RULE = '<span class="t-not n">✕ no rule</span>'
+COULD_CHANGE = '<span class="t-not n">✕ could change the size</span>'
+READ = '<span class="t-fits n">✓ read</span>'
+
+
+def _code(key: str) -> str:
+    return f"<code>{esc(key)}</code>"
+
+
+def _value(value: object) -> str:
+    """As the configuration wrote it, cut to a line."""
+    text = json.dumps(value, ensure_ascii=False) if value != "…" else "…"
+    return esc(text if len(text) <= 60 else text[:59] + "…")
 
 
 def _config() -> dict[str, object]:
@@ -85,7 +107,7 @@ def _actions(error: CalculatorError) -> None:
         _button(f"Reset {error.field.replace('_', ' ')}", error.field, DEFAULTS[error.field])
         st.caption(f"Back to {DEFAULTS[error.field]}.")
     elif isinstance(error, UnsupportedModel) or error.field in ("model", ""):
-        _button(f"Show {default_model()}", "model", default_model())
+        _button(f"Show {DEFAULTS['model']}", "model", DEFAULTS["model"])
         st.caption("A preset; what you pasted stays in its box.")
         st.page_link(
             "pages/catalogue.py", label="Look through the catalogue", icon=":material/list:"

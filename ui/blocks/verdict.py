@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import streamlit as st
 
-from calculator.explain import subject
-from calculator.units import format_gb, format_gib
+from calculator.explain import sizes, subject
+from calculator.units import format_gib
 from calculator.verdict import TAGS, limits_text, verdict_sentence
 from ui import pasted
 from ui.answer import Answer
@@ -20,13 +20,16 @@ NO_DEVICE = "Choose a device, or type its memory, to see whether it fits."
 
 def sentence(shown: Answer) -> str:
     """The sentence with its figures marked."""
-    size = shown.fp.num_bytes
-    figures = STRONG.format(format_gib(size)) + " " + MUTED.format(f"({format_gb(size)})")
+    size, same = sizes(shown.fp.num_bytes)
+    figures = STRONG.format(size) + " " + MUTED.format(f"({same})")
     if shown.found:
         verdict = verdict_sentence(shown.found, strong=STRONG)
     else:
         verdict = shown.problem or NO_DEVICE
-    return f"{subject(shown.fp)}: {figures}. {verdict}"
+    whose = subject(shown.fp)
+    if whose.startswith("a "):
+        whose = f"A{whose[1:]}"
+    return f"{whose}: {figures}. {verdict}"
 
 
 def show_tag(shown: Answer, options: dict[str, str]) -> None:

@@ -1,0 +1,36 @@
+"""The catalogue lists everything there is, filters it, and leads to Plan."""
+
+from calculator.catalog import presets
+from calculator.devices import devices
+from tests.ui.pages import markup, opened, plain
+
+
+def catalogue():
+    page = opened()
+    page.switch_page("pages/catalogue.py").run()
+    return page
+
+
+def test_every_model_and_device_is_listed_with_a_link():
+    text = markup(catalogue())
+    for model in presets():
+        assert f"model={model.id}&amp;" in text
+    for device in devices():
+        assert f"device={device.id}&amp;" in text
+
+
+def test_a_row_says_layers_heads_and_bytes_a_token():
+    text = plain(markup(catalogue()))
+    assert f"{len(presets())} presets" in text
+    assert "Llama-3-8B" in text
+    assert "131,072" in text
+
+
+def test_the_filter_reads_names_and_kinds():
+    page = catalogue()
+    page.text_input(key="filter_models").set_value("gemma sliding").run()
+    text = markup(page)
+    assert "Gemma-3-27B" in text
+    assert "Llama-3-8B<" not in text
+    page.text_input(key="filter_models").set_value("no such model").run()
+    assert "No preset matches" in markup(page)

@@ -1,0 +1,148 @@
+"""Figures: valid for plotly, drawn from the core's numbers, each with words and a table."""
+
+import csv
+import json
+from io import StringIO
+
+import plotly.graph_objects as go
+import pytest
+
+from calculator.charts.bar import memory_bar
+from calculator.charts.crossing import outgrows_weights
+from calculator.charts.grid import grid, short
+from calculator.charts.ladder import ladder
+from calculator.charts.lines import against_context, against_sequences
+from calculator.charts.strip import layer_kinds
+from calculator.scenario import scenario
+from calculator.units import GIB
+from tests.ui.pages import opened
+from ui.blocks.charts import csv_text
+from ui.theme import COLOURS, palette
+
+MAKERS = (against_context, against_sequences, grid)
+MODES = {against_context: ("log", "linear"), against_sequences: ("log", "linear")}
+SCENARIOS = [
+    {"model": "gemma-3-27b", "context": "131072", "device": "h100"},
+    {"model": "gemma-3-27b", "context": "32768", "sequences": "6", "device": "h100"},
+    {"model": "llama-3.1-405b", "context": "8192", "device": "h100"},
+    {
+        "model": "deepseek-v3",
+        "context": "1000000",
+        "sequences": "100",
+        "device": "h200",
+        "devices": "8",
+    },
+    {"model": "qwen3-next-80b", "context": "300", "device": "h100", "devices": "4", "pp": "2"},
+    {"model": "llama-3-8b", "context": "1", "device": "t4", "weights_dtype": "int4"},
+]
+
+
+def worked_out(**options):
+    asked = scenario({"weights_dtype": "bf16"} | options)
+    return asked.footprint(), asked.capacity() if asked.device else None
+
+
+@pytest.mark.parametrize("options", SCENARIOS)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_specification_is_what_plotly_would_have_made_of_it(options, maker):
+    chart = maker(*worked_out(**options))
+    for dark in (False, True):
+        for mode in MODES.get(maker, ("cache", "to spare")):
+            spec = json.loads(json.dumps(chart.spec(palette(dark), mode)))
+            figure = go.Figure(spec).to_dict()
+            del spec["layout"]["template"]  # null, so that plotly.js adds no template of its own
+            figure["layout"].pop("template", None)
+            spec["layout"] = {k: v for k, v in spec["layout"].items() if v != []}
+            assert json.loads(json.dumps(figure)) == spec
+
+
+@pytest.mark.parametrize("options", SCENARIOS)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_every_chart_has_words_and_a_table_with_whole_bytes(options, maker):
+    fp, found = worked_out(**options)
+    chart = maker(fp, found)
+    assert chart.alt.endswith(".")
+    rows = list(csv.DictReader(StringIO(csv_text(chart.table()))))
+    assert all(value.isdigit() for row in rows for value in row.values())
+    own = [v for row in rows for v in row.values() if int(v) == max(fp.bytes_per_device)]
+    assert own
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_charts_need_no_device(maker):
+    fp, _ = worked_out(model="llama-3-8b")
+    go.Figure(maker(fp, None).spec(palette(False), MODES.get(maker, ("cache",))[0]))
+
+
+def test_points_are_the_footprints_bytes():
+    chart = against_context(*worked_out(**SCENARIOS[0]))
+    own = dict(next(line for line in chart.lines if line.own).points)
+    assert own[131_072] == 11_173_625_856
+    assert own[1024] == 2 * 62 * 1024 * 16 * 128 * 2
+
+
+def test_the_map_holds_the_scenario_and_its_verdict():
+    fp, found = worked_out(**SCENARIOS[1])
+    shown = grid(fp, found)
+    row, column = shown.batches.index(6), shown.contexts.index(32_768)
+    assert shown.sizes[row][column] == 18_723_373_056
+    assert shown.verdict(row, column) == found.verdict == "marginal"
+
+
+@pytest.mark.parametrize("options", SCENARIOS)
+def test_the_bar_adds_up_to_its_scale(options):
+    _, found = worked_out(**options)
+    bar = memory_bar(found)
+    assert sum(segment.num_bytes for segment in bar.segments) == bar.scale_bytes
+    assert all(segment.num_bytes >= 0 for segment in bar.segments)
+    assert bar.scale_bytes >= bar.usable_bytes
+
+
+def test_the_bar_shows_what_passes_the_limit():
+    _, found = worked_out(**SCENARIOS[1])
+    segments = {segment.role: segment for segment in memory_bar(found).segments}
+    assert segments["over"].high == -found.spare.low
+    assert "outside" not in [s.role for s in memory_bar(found).segments if s.in_key]
+
+
+def test_one_rung_is_current_and_equal_sizes_share_one():
+    rungs = ladder(*worked_out(**SCENARIOS[0]))
+    assert [rung.dtypes for rung in rungs if rung.current] == [("bf16", "fp16")]
+    sizes = [rung.cache_bytes_per_device for rung in rungs]
+    assert sizes == sorted(sizes, reverse=True)
+    assert ("q4_0", "iq4_nl", "nvfp4") in [rung.dtypes for rung in rungs]
+
+
+@pytest.mark.parametrize("options", SCENARIOS)
+def test_layers_add_up_to_the_cache(options):
+    fp, _ = worked_out(**options)
+    kinds = layer_kinds(fp).values()
+    assert sum(kind.layers * kind.bytes_each for kind in kinds) == fp.num_bytes
+    assert sum(kind.layers * kind.added_each for kind in kinds) == fp.bytes_per_token
+
+
+@pytest.mark.parametrize(("weights", "batch"), [("bf16", 4), ("int4", 1)])
+def test_the_cache_of_a_70b_outgrows_its_weights_from(weights, batch):
+    options = {"model": "llama-3-70b", "context": "131072", "device": "h100"}
+    _, found = worked_out(**options, weights_dtype=weights)
+    assert outgrows_weights(found).sequences == batch
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0.0"), (99 * GIB, "99.0"), (100 * GIB, "100"), (-GIB // 100, "0.0")]
+)
+def test_cells_show_one_decimal_below_a_hundred(size, text):
+    assert short(size) == text
+
+
+def test_the_page_draws_them_with_their_words():
+    charts = opened().get("plotly_chart")
+    assert len(charts) == 3
+    assert all(chart.proto.alt.endswith(".") for chart in charts)
+
+
+def test_every_colour_has_a_light_and_a_dark_form():
+    for light, dark in COLOURS.values():
+        assert light.startswith("#")
+        assert dark.startswith("#")
+    assert palette(False) != palette(True)
