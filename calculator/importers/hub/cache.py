@@ -34,11 +34,11 @@ def keep_file(hub: Settings, name: str, revision: str, commit: str, file: str, d
     """Put a file of a commit into the cache; a cache that cannot be written is no error."""
     if not _COMMIT.fullmatch(commit):
         return
-    folder = Path(hub.cache) / f"models--{name.replace('/', '--')}"
+    folder = Path(hub.cache, f"models--{name.replace('/', '--')}")
     try:
-        _write(folder / "snapshots" / commit / file, data)
+        _write(folder.joinpath("snapshots", commit, file), data)
         if revision != commit:
-            _write(folder / "refs" / revision, commit.encode())
+            _write(folder.joinpath("refs", revision), commit.encode())
     except OSError:
         return
 
