@@ -1,5 +1,6 @@
 """What tools print of a GGUF file, pasted: the same model as from the file."""
 
+import io
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import sys
 import pytest
 
 from calculator.errors import InvalidInput
-from calculator.importers.gguf import model_from_gguf, model_from_gguf_dump
+from calculator.importers.gguf import gguf_as_json, model_from_gguf, model_from_gguf_dump
 from tests.importers.gguf_files import LLAMA, geometry, write
 
 LOG = """\
@@ -106,3 +107,25 @@ def test_a_cut_log_is_never_another_model(cut):
     except InvalidInput:
         return
     assert geometry(model) == geometry(model_from_gguf_dump(LOG))
+
+
+def test_an_upload_as_short_text_gives_the_model_of_the_file(path):
+    expected = model_from_gguf(path)
+    with path.open("rb") as file:
+        text = gguf_as_json(file)
+    model = model_from_gguf_dump(text)
+    assert len(text) < 600
+    assert geometry(model) == geometry(expected)
+    assert (model.weights_bytes, model.num_parameters, model.weights_dtype) == (
+        expected.weights_bytes, expected.num_parameters, expected.weights_dtype,
+    )  # fmt: skip
+    assert gguf_as_json(text) == text
+
+
+def test_a_log_as_short_text_gives_the_same_model():
+    assert geometry(model_from_gguf_dump(gguf_as_json(LOG))) == geometry(model_from_gguf_dump(LOG))
+
+
+def test_an_upload_that_is_no_gguf_file_is_refused_before_it_is_kept():
+    with pytest.raises(InvalidInput, match="not with GGUF"):
+        gguf_as_json(io.BytesIO(b"hello world, this is text"))

@@ -71,7 +71,7 @@ def model_from_gguf_dump(text: str, *, source: str = "a pasted dump of GGUF meta
     """The model that pasted metadata describes.
 
     Read are the lines that llama.cpp logs while it loads a model (`llama_model_loader: - kv …`),
-    and the output of gguf-dump, plain or with --json.
+    the output of gguf-dump, plain or with --json, and what `gguf_as_json` made.
     """
     from calculator.importers.gguf.dump import read_dump
 
@@ -79,6 +79,20 @@ def model_from_gguf_dump(text: str, *, source: str = "a pasted dump of GGUF meta
     why = "the dump does not list the tensors"
     model = _model(header, "gguf-dump", source, header.tensors, why)
     return replace(model, assumptions=(*model.assumptions, note)) if note else model
+
+
+def gguf_as_json(given: BinaryIO | str, *, name: str = "upload.gguf") -> str:
+    """A GGUF upload, or a pasted dump, as a short text that a page or a link can carry.
+
+    `model_from_gguf_dump` makes the model of it. Refused is what the model would be refused for.
+    """
+    from calculator.importers.gguf.dump import read_dump, written
+
+    if isinstance(given, str):
+        model_from_gguf_dump(given)
+        return written(read_dump(given)[0])
+    model_from_gguf_upload(given, name=name)
+    return written(read_header(given, given.seek(0, io.SEEK_END)))
 
 
 def _model(

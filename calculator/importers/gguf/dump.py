@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -150,3 +151,28 @@ def _tensor(name: str, shape: list[int], type_name: str) -> Tensor:
     if found is None or (shape and shape[0] % found.block_elements):
         return Tensor(name, elements, f"type {type_name[:20]}", None)
     return Tensor(name, elements, found.name, elements // found.block_elements * found.block_bytes)
+
+
+def _is_figure(value: Value) -> bool:
+    """Fractions say nothing of a cache, and may be no numbers."""
+    items = value if isinstance(value, tuple) else (value,)
+    return not isinstance(value, Skipped) and not any(isinstance(x, float) for x in items)
+
+
+def written(header: Header) -> str:
+    """The keys that describe the architecture, and the tensors added up by type, as JSON."""
+    architecture = header.values.get("general.architecture")
+    kept = ("general.architecture", "general.name", "split.count")
+    values = {
+        key: value
+        for key, value in header.values.items()
+        if _is_figure(value) and (key in kept or key.startswith(f"{architecture}."))
+    }
+    added: dict[str, int] = {}
+    for tensor in header.tensors or ():
+        added[tensor.type_name] = added.get(tensor.type_name, 0) + tensor.elements
+    tensors = {name: {"shape": [n], "type": name} for name, n in added.items()}
+    for tensor in header.tensors or ():
+        if tensor.name.endswith(".nextn.eh_proj.weight"):  # some rules look for it
+            tensors[tensor.name] = {"shape": [0], "type": tensor.type_name}
+    return json.dumps({"metadata": values, "tensors": tensors}, separators=(",", ":"))
