@@ -31,6 +31,7 @@ STEPS = (
     ("capacity", "fixes", "speed", "logs", "workload"),
     ("scenario", "verdict"),
     ("verify",),
+    ("lesson", "claims"),
     ("charts", "exports"),
     ("cli", "api"),
     ("__main__",),
@@ -45,6 +46,8 @@ HEAVY = (
 DIVIDES = {
     "units.py": ("format_gib", "format_gb", "format_bytes"),
     "dtypes.py": ("bits",),
+    "lesson.py": ("ratio",),  # of times
+    "claims.py": ("ratio",),  # of seconds, rates and shares
 }
 DISPLAY = ("verdict.py", "explain.py", "speed.py", "charts", "exports", "cli")
 
