@@ -1,8 +1,6 @@
-"""llama.cpp's rules as tables of facts: sizes it printed, refusals it gives, defaults it picks.
+"""llama.cpp's rules as tables of facts: sizes it printed for published models.
 
-Sizes: log lines of llama-cpp-python 0.3.36 (llama.cpp 0c1e57098) in no-allocation mode, and the
-figures of `llama_kv_cache::size_k_bytes` of the xllamacpp wheel. tests/conformance/llamacpp asks
-llama.cpp itself.
+tests/conformance/llamacpp asks llama.cpp itself.
 """
 
 import pytest
@@ -12,6 +10,14 @@ from calculator.model import ModelSpec
 from tests.engines.llamacpp import DEEPSEEK, GEMMA, LLAMA, QWEN, described, sized
 
 MIB = 2**20
+LOG = "size line of the log, llama.cpp 0c1e57098, no_alloc"
+WHEEL = "size_k_bytes and its like, xllamacpp 2026.10.11549, no_alloc"
+Q8 = {"type_k": "q8_0", "type_v": "q8_0"}
+
+
+def table(names, rows):
+    """Each row's last entry is where its figure was read."""
+    return pytest.mark.parametrize(names, [pytest.param(*row[:-1], id=row[-1]) for row in rows])
 
 
 def of_kind(fp, kind, tensor=None):
@@ -19,89 +25,88 @@ def of_kind(fp, kind, tensor=None):
     return sum(item.num_bytes for item in rows)
 
 
-# n_ctx, n_seq_max, kv_unified → cells of a stream, cells in all (log: "n_ctx_seq", "cells")
+# n_ctx, n_seq_max, kv_unified → cells of a stream, cells in all, where that was read
 CONTEXTS = [
-    (8192, 1, False, 8192, 8192),  # log, Llama-3-8B
-    (8192, 4, True, 8192, 8192),  # log: one pool
-    (8192, 4, False, 2048, 8192),  # log: "2048 cells" × 4 streams
-    (1000, 3, False, 512, 1536),  # log: 1000 → 1024, ÷ 3 = 341 → 512
-    (1000, 3, True, 1024, 1024),
-    (8192, 5, False, 1792, 8960),  # llama_n_ctx 8960
-    (1, 1, False, 256, 256),
-    (257, 1, False, 512, 512),
-    (131_072, 64, False, 2048, 131_072),
+    (8192, 1, False, 8192, 8192, LOG),
+    (8192, 4, True, 8192, 8192, LOG),
+    (8192, 4, False, 2048, 8192, LOG),
+    (1000, 3, False, 512, 1536, LOG),  # 1000 → 1024, ÷ 3 = 341 → 512
+    (1000, 3, True, 1024, 1024, LOG),
+    (131_072, 1, False, 131_072, 131_072, LOG),
+    (8192, 5, False, 1792, 8960, WHEEL),
+    (1, 1, False, 256, 256, WHEEL),
+    (257, 1, False, 512, 512, WHEEL),
+    (131_072, 64, False, 2048, 131_072, WHEEL),
 ]
 
 
-@pytest.mark.parametrize(("n_ctx", "n_seq_max", "unified", "cells", "total"), CONTEXTS)
+@table("n_ctx, n_seq_max, unified, cells, total", CONTEXTS)
 def test_context_is_padded_and_every_share_of_it_again(n_ctx, n_seq_max, unified, cells, total):
     fp = sized(LLAMA, n_ctx=n_ctx, n_seq_max=n_seq_max, kv_unified=unified)
     assert fp.num_bytes == total * 131_072  # 32 layers × 2 × 8 × 128 × 2 B a cell
     assert any(f"{cells:,} cells" in step for step in fp.assumptions)
 
 
-# type_k, type_v → K and V in MiB, Llama-3-8B with n_ctx 8192 (log)
+# type_k, type_v → K and V in MiB, Llama-3-8B with n_ctx 8192
 TYPES = [
-    ("f16", "f16", 512, 512),
-    ("bf16", "bf16", 512, 512),
-    ("f32", "f32", 1024, 1024),
-    ("q8_0", "q8_0", 272, 272),
-    ("q4_0", "q4_0", 144, 144),
-    ("q4_1", "q5_0", 160, 176),
-    ("q5_1", "iq4_nl", 192, 144),
+    ("f16", "f16", 512, 512, LOG),
+    ("bf16", "bf16", 512, 512, LOG),
+    ("f32", "f32", 1024, 1024, LOG),
+    ("q8_0", "q8_0", 272, 272, LOG),
+    ("q4_0", "q4_0", 144, 144, LOG),
+    ("q4_1", "q5_0", 160, 176, LOG),
+    ("q5_1", "iq4_nl", 192, 144, LOG),
 ]
 
 
-@pytest.mark.parametrize(("type_k", "type_v", "k_mib", "v_mib"), TYPES)
+@table("type_k, type_v, k_mib, v_mib", TYPES)
 def test_nine_types_take_their_blocks(type_k, type_v, k_mib, v_mib):
     fp = sized(LLAMA, type_k=type_k, type_v=type_v)
     assert of_kind(fp, "full_attention", "key") == k_mib * MIB
     assert of_kind(fp, "full_attention", "value") == v_mib * MIB
 
 
-# options → MiB of the layers with every token, and of those with a window of 1,024 (log)
+# options → MiB of the layers with every token, and of those with a window of 1,024
 WINDOWS = [
-    ({"n_ctx": 8192}, 640, 624),  # 1,536 cells
-    ({"n_ctx": 8192, "n_seq_max": 4, "kv_unified": True}, 640, 1872),  # 4,608 cells
-    ({"n_ctx": 8192, "n_seq_max": 4}, 640, 2496),  # 1,536 cells × 4 streams
-    ({"n_ctx": 8192, "swa_full": True}, 640, 3328),
-    (
-        {"n_ctx": 32_768, "type_k": "q8_0", "type_v": "q8_0", "n_ubatch": 2048},
-        1360,
-        663,
-    ),  # 3,072 cells
-    ({"n_ctx": 512}, 40, 208),
-    ({"n_ctx": 131_072, "n_seq_max": 8, "kv_unified": True}, 10_240, 3536),  # 8,704 cells
+    ({"n_ctx": 8192}, 640, 624, LOG),  # 1,536 cells
+    ({"n_ctx": 8192, "n_seq_max": 4, "kv_unified": True}, 640, 1872, LOG),  # 4,608 cells
+    ({"n_ctx": 8192, "n_seq_max": 4}, 640, 2496, LOG),  # 1,536 cells × 4 streams
+    ({"n_ctx": 8192, "swa_full": True}, 640, 3328, LOG),
+    ({"n_ctx": 32_768, **Q8, "n_ubatch": 2048}, 1360, 663, LOG),  # 3,072 cells
+    ({"n_ctx": 512}, 40, 208, LOG),
+    ({"n_ctx": 131_072, "n_seq_max": 8, "kv_unified": True}, 10_240, 3536, LOG),  # 8,704 cells
 ]
 
 
-@pytest.mark.parametrize(("options", "full_mib", "sliding_mib"), WINDOWS)
+@table("options, full_mib, sliding_mib", WINDOWS)
 def test_sliding_layers_hold_windows_and_a_batch(options, full_mib, sliding_mib):
     fp = sized(GEMMA, **options)
     assert of_kind(fp, "full_attention") == full_mib * MIB
     assert of_kind(fp, "sliding_attention") == sliding_mib * MIB
 
 
-# model, options → bytes of all tensors (size_k_bytes + size_v_bytes + size_r_bytes + size_s_bytes)
+POOL = {"n_seq_max": 4, "kv_unified": True}
+STATES = 79_036_416  # R 3.38 MiB and S 72.00 MiB of a sequence, in the log
+# model, options → bytes of all tensors
 WHOLE = [
-    (DEEPSEEK, {"n_ctx": 8192}, 575_668_224),  # log: 549.00 MiB, V 0.00
-    (DEEPSEEK, {"n_ctx": 8192, "type_k": "q8_0", "type_v": "q8_0"}, 305_823_744),
-    (DEEPSEEK, {"n_ctx": 32_768, "n_seq_max": 4, "kv_unified": True}, 2196 * MIB),
-    (DEEPSEEK, {"n_ctx": 163_840}, 10_980 * MIB),
-    (QWEN, {"n_ctx": 8192}, 192 * MIB + 79_036_416),
-    (QWEN, {"n_ctx": 8192, "n_seq_max": 4}, 192 * MIB + 4 * 79_036_416),
-    (QWEN, {"n_ctx": 8192, "n_seq_max": 4, "kv_unified": True, "type_k": "q8_0", "type_v": "q8_0"},
-     102 * MIB + 4 * 79_036_416),
-    ("deepseek-v3.2", {"n_ctx": 131_072}, 11_257_511_936),  # 61 × (576 + 128) × 2 a cell
-    ("gpt-oss-20b", {"n_ctx": 131_072, "n_seq_max": 4, "kv_unified": True}, 3_246_391_296),
-    ("gemma-2-9b", {"n_ctx": 131_072, "n_seq_max": 4, "kv_unified": True}, 25_455_230_976),
-    ("jamba-v0.1", {"n_ctx": 131_072}, 2_164_916_224),
-    ("lfm2-1.2b", {"n_ctx": 131_072}, 1_610_776_576),
-    ("gemma-3n-e4b", {"n_ctx": 32_768}, 301_989_888),  # 15 of 35 layers share
-]  # fmt: skip
+    (DEEPSEEK, {"n_ctx": 8192}, 549 * MIB, LOG),  # V 0.00
+    (DEEPSEEK, {"n_ctx": 8192, **Q8}, 305_823_744, WHEEL),  # log: 291.66 MiB
+    (DEEPSEEK, {"n_ctx": 32_768, **POOL}, 2196 * MIB, LOG),
+    (DEEPSEEK, {"n_ctx": 163_840}, 10_980 * MIB, LOG),
+    (QWEN, {"n_ctx": 8192}, 192 * MIB + STATES, LOG),
+    (QWEN, {"n_ctx": 8192, "n_seq_max": 4}, 192 * MIB + 4 * STATES, LOG),
+    (QWEN, {"n_ctx": 8192, **POOL, **Q8}, 102 * MIB + 4 * STATES, LOG),
+    (LLAMA, {"n_ctx": 131_072, "type_k": "q8_0", "type_v": "q8_0"}, 8704 * MIB, LOG),
+    ("deepseek-v3.2", {"n_ctx": 131_072}, 11_257_511_936, WHEEL),  # 61 × (576 + 128) × 2 a cell
+    ("gpt-oss-20b", {"n_ctx": 131_072, **POOL}, 3_246_391_296, WHEEL),
+    ("gemma-2-9b", {"n_ctx": 131_072, **POOL}, 25_455_230_976, WHEEL),
+    ("jamba-v0.1", {"n_ctx": 131_072}, 2_164_916_224, WHEEL),
+    ("lfm2-1.2b", {"n_ctx": 131_072}, 1_610_776_576, WHEEL),
+    ("gemma-3n-e4b", {"n_ctx": 32_768}, 301_989_888, WHEEL),  # 15 of 35 layers share
+]
 
 
-@pytest.mark.parametrize(("model", "options", "num_bytes"), WHOLE)
+@table("model, options, num_bytes", WHOLE)
 def test_whole_caches(model, options, num_bytes):
     assert sized(model, **options).num_bytes == num_bytes
 
