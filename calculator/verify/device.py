@@ -138,8 +138,9 @@ def settle(device: str) -> None:
     """Give back what is no longer used, so that a counter read next means what it says."""
     import torch
 
-    gc.collect()
-    synchronize(device)
+    if device != "cpu":
+        gc.collect()
+        synchronize(device)
     if device == "cuda":
         torch.cuda.empty_cache()
     elif device == "mps":

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from calculator.catalog import model_from_record
-from calculator.errors import InvalidInput, SourceUnavailable, UnsupportedModel, shown
+from calculator.errors import InvalidInput, SourceUnavailable, shown
 from calculator.footprint import SCHEMA_VERSION
 from calculator.importers.to_preset import preset_text
 from calculator.model import ModelSpec
@@ -155,7 +155,11 @@ def _measured_only(job: Job, progress: Any) -> dict[str, Any]:
 
 
 def _generate(job: Job, asked: Scenario, progress: Any) -> dict[str, Any]:
-    raise UnsupportedModel("method generate is not there yet.", field="method")
+    from calculator.verify.demonstration import demonstration
+
+    found = demonstration(device=job.device, progress=progress, **job.generation)
+    note = f"A small decoder in torch, not {asked.model.name}: it shows what a cache does."
+    return {**found.to_dict(), "notes": [note]}
 
 
 _METHODS = {"allocate": _allocate, "real-model": _real_model, "generate": _generate}
