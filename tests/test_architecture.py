@@ -48,6 +48,7 @@ DIVIDES = {
     "dtypes.py": ("bits",),
     "lesson.py": ("ratio",),  # of times
     "claims.py": ("ratio",),  # of seconds, rates and shares
+    "demonstration.py": ("ratio",),  # of times
 }
 DISPLAY = ("verdict.py", "explain.py", "speed.py", "charts", "exports", "cli")
 
