@@ -7,6 +7,7 @@ import re
 import struct
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -90,7 +91,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(OSError):  # whoever asked has gone
+            self.wfile.write(body)
 
 
 def refuses(status: int, code: str = "", **headers: str):

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -129,3 +130,19 @@ def test_a_log_as_short_text_gives_the_same_model():
 def test_an_upload_that_is_no_gguf_file_is_refused_before_it_is_kept():
     with pytest.raises(InvalidInput, match="not with GGUF"):
         gguf_as_json(io.BytesIO(b"hello world, this is text"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1: 1 | " + " " * 1_900_000,
+        "1: 1 |" + "1, " * 600_000 + "|",
+        "llama_model_loader: - kv 1: " * 70_000,
+        "      8: [INT32]    |        4 | a.b = " + "[" * 1_000_000,
+    ],
+)
+def test_a_long_line_is_read_in_a_moment(text):
+    started = time.process_time()
+    with pytest.raises(InvalidInput):
+        model_from_gguf_dump(text)
+    assert time.process_time() - started < 1

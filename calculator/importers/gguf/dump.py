@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Mapping
@@ -15,18 +14,19 @@ from calculator.importers.schema import MAX_JSON_BYTES, parse_json
 
 # llama_model_loader: - kv   3:   llama.block_count u32   = 32
 _LOADER = re.compile(
-    r"llama_model_loader: - kv +\d+: +(?P<key>\S+) (?P<type>\w+|arr\[\w+,(?P<count>\d+)\]) += "
+    r"llama_model_loader: - kv +\d+: +(?P<key>\S+) (?P<type>\w+|arr\[\w+,(?P<count>\d{1,12})\]) += "
     r"(?P<value>.*)"
 )
-_LOADER_COUNT = re.compile(r"loaded meta data with (\d+) key-value pairs and (\d+) tensors")
+_LOADER_COUNT = re.compile(r"loaded meta data with (\d{1,12}) key-value pairs and \d+ tensors")
 #       5: UINT32     |        1 | llama.block_count = 32
 _DUMP = re.compile(
-    r" *\d+: (?P<type>\[*[A-Z]+\d*\]*) *\| +(?P<count>\d+) \| (?P<key>\S+)(?: = (?P<value>.*))?"
+    r" *\d+: (?P<type>\[*[A-Z]+\d*\]*) *\| +(?P<count>\d{1,12}) \| (?P<key>\S+)"
+    r"(?: = (?P<value>.*))?"
 )
-_DUMP_COUNT = re.compile(r"Dumping (\d+) key/value pair")
+_DUMP_COUNT = re.compile(r"Dumping (\d{1,12}) key/value pair")
 #       1:  525336576 |  4096, 128256,     1,     1 | Q4_K    | token_embd.weight
-_TENSOR = re.compile(r" *\d+: +(\d+) \| *([\d, ]+?) *\| (\w+) *\| (\S+)")
-_TENSOR_COUNT = re.compile(r"Dumping (\d+) tensor")
+_TENSOR = re.compile(r" *\d+: +\d+ \|([\d, ]+)\| (\w+) *\| (\S+)")
+_TENSOR_COUNT = re.compile(r"Dumping (\d{1,12}) tensor")
 
 _TYPES = {t.name.upper(): t for t in TENSOR_TYPES.values()}
 
@@ -46,7 +46,7 @@ def read_dump(text: str) -> tuple[Header, str]:
         if found:
             _add(values, found["key"], _value(found))
         elif row := _TENSOR.fullmatch(line.rstrip()):
-            tensors.append(_tensor(row[4], [int(x) for x in row[2].split(",")], row[3]))
+            tensors.append(_tensor(row[3], _lengths(row[1]), row[2]))
     if not values:
         raise InvalidInput(
             "The text holds no GGUF metadata; expected the lines of llama_model_loader or the "
@@ -90,7 +90,7 @@ def _value(found: re.Match[str]) -> Value:
     if text in ("true", "false", "True", "False"):
         return text.lower() == "true"
     if kind.startswith(("arr", "[")):
-        return _list(text, int(found["count"]))
+        return _list(text, int(found["count"] or 0))
     try:
         return float(text) if kind in ("f32", "f64", "FLOAT32", "FLOAT64") else int(text[:30])
     except ValueError:
@@ -99,16 +99,23 @@ def _value(found: re.Match[str]) -> Value:
         ) from None
 
 
+def _lengths(text: str) -> list[int]:
+    """4096, 128256, 1, 1; what is no row of lengths counts as empty."""
+    found = [x.strip() for x in text.split(",")]
+    sound = len(found) <= 8 and all(x.isdecimal() and len(x) < 13 for x in found)
+    return [int(x) for x in found] if sound else [0]
+
+
 def _list(text: str, count: int) -> Value:
-    if "..." in text or count > MAX_STORED or len(text) > 16 * MAX_STORED:
+    """[8, 8, 4] or [true, false]; anything else, such as a list that was cut off, is skipped."""
+    items = [x.strip().lower() for x in text.strip().strip("[]").split(",")]
+    if len(items) != count or count > MAX_STORED:
         return Skipped(count)
-    try:
-        items = ast.literal_eval(text.replace("true", "True").replace("false", "False"))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return Skipped(count)
-    if not isinstance(items, list) or len(items) != count:
-        return Skipped(count)
-    return _numbers(items)
+    if all(x in ("true", "false") for x in items):
+        return tuple(x == "true" for x in items)
+    if all(x.removeprefix("-").isdecimal() and len(x) < 20 for x in items):
+        return tuple(int(x) for x in items)
+    return Skipped(count)
 
 
 def _numbers(items: list[Any]) -> Value:

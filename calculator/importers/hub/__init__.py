@@ -15,7 +15,7 @@ from calculator.importers.hub.names import HubName, parse_name
 from calculator.importers.hub.weights import FLOATS, Held, checkpoint_files, held
 from calculator.importers.schema import MAX_JSON_BYTES, parse_json
 from calculator.model import ModelSpec
-from calculator.units import format_gib
+from calculator.units import MAX_BYTES, format_gib
 
 CONFIG = "config.json"
 # A page asks again with every change of a widget; an outage is asked about again sooner.
@@ -156,7 +156,7 @@ def _with_weights(client: Client, model: ModelSpec, repository: Repository) -> M
     except SourceUnavailable as error:
         note = f"The size of the weights is not known: {_lowered(str(error))}"
         return replace(model, assumptions=(*model.assumptions, note))
-    if not found.total_bytes:
+    if not 0 < found.total_bytes <= MAX_BYTES:
         return model
     most = max(found.num_bytes, key=lambda dtype: found.num_bytes[dtype])
     stored = model.weights_dtype or (most if most in FLOATS and most != model.dtype else None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
-from calculator.errors import SourceUnavailable, shown
+from calculator.errors import CalculatorError, SourceUnavailable, shown
 from calculator.importers.hub.names import DEFAULT_ENDPOINT
 from calculator.units import format_bytes
 
@@ -207,6 +207,8 @@ class Client:
         host = self.hub.host
         try:
             yield
+        except CalculatorError:
+            raise
         except httpx2.ProxyError:
             raise Unreachable(f"The proxy on the way to {host} refuses.", field="model") from None
         except httpx2.TimeoutException:
@@ -218,7 +220,7 @@ class Client:
                 f"{host} cannot be reached; without a network give a preset or a file.",
                 field="model",
             ) from None
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError):
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ValueError):
             raise Unreachable(f"{host} breaks off its answer.", field="model") from None
 
 

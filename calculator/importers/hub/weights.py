@@ -102,7 +102,8 @@ def _count(total: Held, tensor: Any) -> None:
     try:
         start, end = tensor["data_offsets"]
         dtype, shape = tensor["dtype"], tensor["shape"]
-        sound = all(isinstance(n, int) and n >= 0 for n in (start, end, *shape)) and start <= end
+        sound = all(isinstance(n, int) and 0 <= n < 2**48 for n in (start, end, *shape))
+        sound = sound and start <= end and len(shape) <= 8
     except (TypeError, KeyError, ValueError):
         sound = False
     if not sound or not isinstance(dtype, str):
