@@ -64,9 +64,16 @@ class Scenario(NamedTuple):
         )
 
     def to_dict(self, result: Footprint | Capacity) -> dict[str, Any]:
-        """The JSON of a result, what was assumed of the scenario itself included."""
+        """The JSON of a result, with what was assumed of the scenario itself and, for an engine,
+        the ideal size and the steps from it."""
         found = result.to_dict()
         found["assumptions"] = [*self.notes, *found["assumptions"]]
+        if self.engine.engine != "ideal":
+            from calculator.differences import differences, ideal_of
+
+            size = self.footprint()
+            found["ideal_num_bytes"] = ideal_of(size).num_bytes
+            found["differences"] = [step.to_dict() for step in differences(size)]
         return found
 
     def query(self) -> str:

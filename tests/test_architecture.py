@@ -28,6 +28,7 @@ STEPS = (
     ("engines",),
     ("footprint",),
     ("explain", "sweep", "weights", "budget", "devices"),
+    ("differences",),
     ("capacity", "fixes", "speed", "logs", "workload"),
     ("scenario", "verdict"),
     ("verify",),

@@ -49,6 +49,8 @@ def report(found: Footprint, notes: tuple[str, ...]) -> str:
         )
     if len(found.bytes_per_device) > 1:
         parts.append(_devices(found.bytes_per_device))
+    if found.engine.engine != "ideal":
+        parts += ["", _against_ideal(found)]
     return "\n".join([*parts, "", "Assumed:", bullets([*notes, *found.assumptions])])
 
 
@@ -66,3 +68,17 @@ def _devices(sizes: tuple[int, ...]) -> str:
         return f"On each of {len(sizes)} devices: {most:,} B ({format_gib(most)})."
     fullest = format_gib(most)
     return f"On {len(sizes)} devices: {least:,} to {most:,} B each ({fullest} on the fullest)."
+
+
+def _against_ideal(found: Footprint) -> str:
+    """The steps from the ideal size to the engine's."""
+    from calculator.differences import differences, ideal_of
+
+    ideal = ideal_of(found).num_bytes
+    rows = [
+        [step.label, step.ideal_bytes, step.engine_bytes, step.engine_bytes - step.ideal_bytes,
+         step.why]
+        for step in differences(found)
+    ]  # fmt: skip
+    rows.append(["Total", ideal, found.num_bytes, found.num_bytes - ideal, ""])
+    return table(["against ideal", "ideal, B", "held, B", "difference", "why"], rows)
