@@ -88,6 +88,18 @@ class Capacity:
         name = max(terms, key=lambda term: terms[term])
         return name, terms[name]
 
+    def pool_of_blocks(self) -> dict[str, Any]:
+        """An engine's blocks, tokens and concurrency; low and high where these differ."""
+        fp = self.footprint
+        low, high = (
+            fp.engine.pool_of_blocks(fp.model, fp.request, fp.parallelism, available) or {}
+            for available in self.budget.available
+        )
+        return {
+            name: low[name] if low[name] == high[name] else {"low": low[name], "high": high[name]}
+            for name in low
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON document of `kvcalc capacity --json`: estimate's and what fits."""
         from calculator.fixes import fixes
@@ -111,6 +123,7 @@ class Capacity:
             "decided_by": self.decided_by[0],
             "fixes": [fix.to_dict() for fix in fixes(self)],
         }
+        found |= self.pool_of_blocks()
         if self.typical:
             context, sequences = self.typical
             found["typical"] = {"context": context, "max_batch_size": sequences._asdict()}

@@ -94,11 +94,14 @@ def _smaller_weights(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
 def _smaller_cache(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
     """The mildest cache type this engine can run that suffices."""
     fp = asked.footprint
-    bits = min(DTYPES[name].bits for name in fp.dtypes)
+    bits = min((DTYPES[name].bits for name in fp.dtypes if name in DTYPES), default=0)
     for name in ("fp8", "q8_0", "q4_0"):
         if name in fp.engine.cache_dtypes and DTYPES[name].bits < bits:
             request = replace(fp.request, key_dtype=name, value_dtype=name)
-            found = fit(fp.model, request, fp.engine, fp.parallelism, asked.budget)
+            try:
+                found = fit(fp.model, request, fp.engine, fp.parallelism, asked.budget)
+            except CalculatorError:  # a flag of the engine says another type
+                return
             if found.verdict == "fits":
                 yield f"Cache {name}", True, found
                 return

@@ -131,6 +131,12 @@ class Engine:
                 first += size
         return tuple(result)
 
+    def pool_of_blocks(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
+    ) -> dict[str, Any] | None:
+        """Blocks, tokens and concurrency of an engine that makes a pool; None for one without."""
+        return None
+
     def bytes_by_length(
         self, model: ModelSpec, lengths: list[int], request: Request, parallelism: Parallelism
     ) -> list[int]:

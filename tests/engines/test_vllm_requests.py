@@ -34,7 +34,7 @@ def tensors(fp, name):
         ("gemma-3-27b", 8_192, (512 + 6 * 64) * 1_310_720, "6 groups of windows at 64 blocks"),
         ("gemma-3-27b", 8_193, (513 + 6 * 65) * 1_310_720, "a window inside 65 blocks"),
         ("gpt-oss-20b", 8_192, (512 + 8) * 393_216, "128-token windows: 8 blocks"),
-        ("llama-4-scout", 20_000, 1_250 * 3_145_728, "chunks kept whole by default"),
+        ("llama-4-scout", 20_000, (1_250 + 3 * 226) * 786_432, "2 chunks of 8,192, and 3,616"),
         ("deepseek-v3", 8_192, 575_668_224, "512 blocks of latents"),
         ("qwen3-next-80b", 8_192, (15 + 3) * 12 * 1_179_648, "15 blocks of 576, a state a group"),
         ("qwen3-next-80b", 8_641, (16 + 6) * 12 * 1_179_648, "first token of block 16: 2 states"),
@@ -44,12 +44,10 @@ def test_blocks_held(name, seq_len, num_bytes, why):
     assert footprint(name, seq_len).num_bytes == num_bytes, why
 
 
-def test_windows_and_chunks_that_are_not_kept_whole():
+def test_windows_and_chunks_that_are_kept_whole():
     off = kv.engine("vllm", disable_hybrid_kv_cache_manager=True)
-    on = kv.engine("vllm", disable_hybrid_kv_cache_manager=False)
     assert footprint("gemma-3-27b", 8_192, off).num_bytes == 512 * 8_126_464
-    # 20,000 = 2 chunks of 8,192 and 3,616 tokens: 226 blocks in each of 3 groups, 1,250 in one
-    assert footprint("llama-4-scout", 20_000, on).num_bytes == (1_250 + 3 * 226) * 786_432
+    assert footprint("llama-4-scout", 20_000, off).num_bytes == 1_250 * 3_145_728
 
 
 def test_phantom_layers_are_items():
@@ -282,6 +280,22 @@ def test_items_devices_and_sweep_agree(name, lengths, tp, pp, dp):
     table = kv.sweep(named(name), lengths, [1, 3], engine=VLLM, parallelism=spread)
     alike = kv.Request(seq_len=lengths[0], batch_size=3)
     assert table[0, 1] == kv.footprint(named(name), alike, VLLM, spread).num_bytes
+
+
+def test_capacity_gives_the_pool():
+    asked = {"request": kv.Request(seq_len=8_192), "engine": VLLM}
+    exact = kv.capacity(named("llama-3-8b"), kv_bytes_per_device=40 * 10**9, **asked).to_dict()
+    assert (exact["num_blocks"], exact["num_tokens"]) == (19_073, 305_168)
+    assert exact["max_concurrency"] == 37.251953125
+    ranged = kv.capacity(named("llama-3-8b"), device="h100-sxm-80gb", **asked).to_dict()
+    assert ranged["num_blocks"]["low"] < ranged["num_blocks"]["high"]
+    typed = kv.engine("vllm", kv_cache_dtype="int8_per_token_head")
+    for engine in (VLLM, typed):
+        asked["engine"] = engine
+        small = kv.capacity(named("llama-3-8b"), kv_bytes_per_device=2**20, **asked).to_dict()
+        assert small["num_blocks"] is None
+    plain = kv.capacity(named("llama-3-8b"), kv_bytes_per_device=2**20).to_dict()
+    assert "num_blocks" not in plain
 
 
 def test_capacity_counts_blocks():

@@ -57,8 +57,7 @@ BACKENDS = {
 }
 INDEXER = Backend(True, True, 0, (64,), ("fp8",))
 
-# The order in which vLLM tries them on Hopper (platforms/cuda.py:_get_backend_priorities); behind
-# them what only Blackwell has, for formats nothing else takes.
+# The order in which vLLM tries them on Hopper (platforms/cuda.py:_get_backend_priorities).
 _PLAIN = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
 _LATENT = ("FLASH_ATTN_MLA", "FLASHMLA", "TRITON_MLA")
 _SPARSE = ("FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from calculator.engines.base import CacheDtypes, Engine
 from calculator.engines.vllm.backends import known_backend
@@ -14,7 +14,7 @@ from calculator.engines.vllm.plan import Plan, plan_of
 from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
 from calculator.engines.vllm.releases import Release, release
 from calculator.engines.vllm.spec import rule_of
-from calculator.errors import InvalidInput, shown
+from calculator.errors import DoesNotFit, InvalidInput, shown
 from calculator.items import Item
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism, dealt
@@ -42,7 +42,7 @@ class Vllm(Engine):
     mamba_cache_dtype: str = "auto"
     mamba_ssm_cache_dtype: str = "auto"
     gdn_prefill_backend: str = "auto"
-    disable_hybrid_kv_cache_manager: bool | None = None
+    disable_hybrid_kv_cache_manager: bool = False
     num_gpu_blocks_override: int | None = None
     decode_context_parallel_size: int = 1
     async_scheduling: bool = True
@@ -50,6 +50,7 @@ class Vllm(Engine):
 
     engine: ClassVar[str] = "vllm"
     verified_with: ClassVar[str] = "0.33.0"
+    cache_dtypes: ClassVar[tuple[str, ...]] = ("bf16", "fp16", "fp8", "nvfp4")
 
     def __post_init__(self) -> None:
         for name, limit in _COUNTS:
@@ -57,8 +58,7 @@ class Vllm(Engine):
                 checked_int(name, getattr(self, name), at_most=limit)
         for name in _SWITCHES:
             value = getattr(self, name)
-            optional = value is None and name == "disable_hybrid_kv_cache_manager"
-            if value is not True and value is not False and not optional:
+            if value is not True and value is not False:
                 raise InvalidInput(f"{name} is {shown(value)}; expected true or false.", field=name)
         if self.gdn_prefill_backend not in ("auto", "flashinfer", "triton"):
             raise InvalidInput(
@@ -122,16 +122,14 @@ class Vllm(Engine):
         states_alone = all(rule_of(c) == "state" for c in caches)
         return self.enable_prefix_caching and not states_alone and not model.has_encoder
 
-    def hybrid_manager_off(self, model: ModelSpec) -> bool:
-        """As asked, else off for chunked attention (`config/vllm.py:VllmConfig.__post_init__`)."""
-        if self.disable_hybrid_kv_cache_manager is not None:
-            return self.disable_hybrid_kv_cache_manager
-        return any(c.kind == "chunked_attention" for g in model.layer_groups for c in g.caches)
-
     def keeps_whole(self, model: ModelSpec) -> bool:
-        """Whether windows and chunks are stored whole, as full attention is."""
+        """Whether windows and chunks are stored whole, as full attention is.
+
+        Not unless asked for, chunked attention included: what would switch the manager off for it,
+        VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE=0, is not the default (`envs.py`).
+        """
         rules = {rule_of(c) for g in model.layer_groups for c in g.caches}
-        return self.hybrid_manager_off(model) and "full" in rules
+        return self.disable_hybrid_kv_cache_manager and "full" in rules
 
     def state_blocks(self, model: ModelSpec) -> int:
         """Blocks of states a request may take: 1; with prefix caching 2, 3 with a checkpoint's."""
@@ -223,6 +221,18 @@ class Vllm(Engine):
         """
         pool = self.pool(model, request, parallelism)
         return plan_of(self, model, pool, available_bytes, max_model_len, parallelism)
+
+    def pool_of_blocks(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
+    ) -> dict[str, Any] | None:
+        """The plan's numbers, for requests of up to `max_model_len` or the longest asked for."""
+        length = self.max_model_len or request.longest
+        try:
+            plan = self.plan(model, max(1, available_bytes), length, parallelism, request)
+        except DoesNotFit:
+            return {"num_blocks": None, "num_tokens": None, "max_concurrency": None}
+        names = ("num_blocks", "num_tokens", "max_concurrency")
+        return {name: getattr(plan, name) for name in names}
 
     def assumptions_on(
         self, model: ModelSpec, request: Request, parallelism: Parallelism

@@ -20,7 +20,9 @@ def notes(engine: Vllm, model: ModelSpec, pool: Pool, parallelism: Parallelism) 
     if len(pool.groups) > 1:
         found.append(_groups(pool))
     if engine.keeps_whole(model) and rules & {"sliding", "chunked"}:
-        found.append(_whole(engine))
+        found.append(
+            "Windows and chunks are stored whole: --disable-hybrid-kv-cache-manager, as asked."
+        )
     if "state" in rules:
         found += _states(engine, model, pool, attention=bool(rules - {"state"}))
     if parallelism.tensor_parallel_size > 1 or parallelism.pipeline_parallel_size > 1:
@@ -61,13 +63,6 @@ def _groups(pool: Pool) -> str:
         "than the largest leaves part of its blocks unused "
         "(kv_cache_planning.py:_get_kv_cache_groups_uniform_page_size)."
     )
-
-
-def _whole(engine: Vllm) -> str:
-    why = "as asked"
-    if engine.disable_hybrid_kv_cache_manager is None:
-        why = "vLLM's default for chunked attention (config/vllm.py:VllmConfig.__post_init__)"
-    return f"Windows and chunks are stored whole, --disable-hybrid-kv-cache-manager: {why}."
 
 
 def _states(engine: Vllm, model: ModelSpec, pool: Pool, *, attention: bool) -> list[str]:

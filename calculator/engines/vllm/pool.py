@@ -70,7 +70,8 @@ def pool_of(engine: Vllm, model: ModelSpec, cache_type: str, ranks: int, stages:
         for position, layer_type in enumerate(model.every_layer_type())
         for i, _ in enumerate(_caches_of(model, layer_type))
     )
-    groups = groups_of(kept_whole(layers) if engine.hybrid_manager_off(model) else layers)
+    off = engine.disable_hybrid_kv_cache_manager
+    groups = groups_of(kept_whole(layers) if off else layers)
     sizes = stage_sizes(model.num_hidden_layers, stages)
     starts = tuple(sum(sizes[:s]) for s in range(stages + 1))
     stage_bytes = tuple(
