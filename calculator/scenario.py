@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CONTEXT = 8192
 LINK_VERSION = 1
+DEFAULT_SHARE = 0.92  # of --gpu-memory-utilization, since vLLM 0.27
 ESTIMATE_OPTIONS = (
     "model", "context", "sequences", "kv_dtype", "k_dtype", "v_dtype", "engine", "set",
     "tp", "pp", "dp", "shared_prefix", "encoder_context",
@@ -74,7 +75,13 @@ class Scenario(NamedTuple):
             size = self.footprint()
             found["ideal_num_bytes"] = ideal_of(size).num_bytes
             found["differences"] = [step.to_dict() for step in differences(size)]
+            found["serve_command"] = self.serve_command()
         return found
+
+    def serve_command(self) -> str:
+        """The command that starts the engine for this scenario; empty where there is none."""
+        share = dict(self.capacity_options).get("share", DEFAULT_SHARE)
+        return self.engine.command(self.model, self.request, self.parallelism, share)
 
     def query(self) -> str:
         """The URL query that reproduces the scenario; carries the version of its own format."""

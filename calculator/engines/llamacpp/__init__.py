@@ -9,6 +9,7 @@ from calculator.dtypes import Dtype, dtype
 from calculator.engines.base import CacheDtypes, Engine, plan
 from calculator.engines.llamacpp.architectures import FLASH_ATTN_FORCED_OFF, architecture
 from calculator.engines.llamacpp.cells import Cells
+from calculator.engines.llamacpp.command import llama_server
 from calculator.engines.llamacpp.profiles import PROFILES
 from calculator.engines.llamacpp.refusals import check, check_context
 from calculator.engines.llamacpp.steps import Lengths, beyond_context, differences
@@ -207,6 +208,13 @@ class LlamaCpp(Engine):
         each = item.slots // parts
         what = f"sequences × {each:,}" if fixed else f"streams × {each:,} cells"
         return f"{parts:,} {what} = {item.slots:,}"
+
+    def command(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, share: float
+    ) -> str:
+        key, value, _ = self.dtypes(model, request)
+        cells = self._first(request, parallelism)
+        return llama_server(cells, (key, value), self.flash_attn_of(model))
 
     def _first(self, request: Request, parallelism: Parallelism) -> Cells:
         """The context of the first replica, which has the most sequences."""

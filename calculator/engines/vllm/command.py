@@ -1,0 +1,55 @@
+"""A scenario → the `vllm serve` command that plans for it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from calculator.model import ModelSpec
+from calculator.parallel import Parallelism
+from calculator.request import Request
+
+if TYPE_CHECKING:
+    from calculator.engines.vllm.engine import Vllm
+
+HUB = "https://huggingface.co/"
+OWN = ("version", "max_model_len", "kv_cache_dtype")  # ours, or written below
+
+
+def vllm_serve(
+    engine: Vllm, model: ModelSpec, request: Request, parallelism: Parallelism, share: float
+) -> str:
+    """The flags of this scenario under vLLM's names; what is its default is left out."""
+    name = model.source.removeprefix(HUB) if model.source.startswith(HUB) else "MODEL"
+    words = ["vllm", "serve", name, "--max-model-len", str(engine.max_model_len or request.longest)]
+    words += ["--max-num-seqs", str(request.num_sequences)]
+    for size, value in (
+        ("tensor-parallel-size", parallelism.tensor_parallel_size),
+        ("pipeline-parallel-size", parallelism.pipeline_parallel_size),
+        ("data-parallel-size", parallelism.data_parallel_size),
+    ):
+        if value > 1:
+            words += [f"--{size}", str(value)]
+    cache = engine.kv_cache_dtype
+    if cache == "auto" and request.key_dtype not in (None, model.dtype):
+        cache = str(request.key_dtype)
+    if cache != "auto":
+        words += ["--kv-cache-dtype", cache]
+    words += ["--gpu-memory-utilization", f"{share:g}"]
+    return shlex.join([*words, *_flags(engine)])
+
+
+def _flags(engine: Vllm) -> list[str]:
+    """Options not at their default; the batch always, whose default depends on the machine."""
+    words = ["--max-num-batched-tokens", str(engine.max_num_batched_tokens)]
+    for field in fields(engine):
+        value = getattr(engine, field.name)
+        if field.name in (*OWN, "max_num_batched_tokens") or value == field.default:
+            continue
+        flag = field.name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words += [f"--{flag}", str(value)]
+    return words
