@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 DEFAULT_CONTEXT = 8192
 LINK_VERSION = 1
-DEFAULT_SHARE = 0.92  # of --gpu-memory-utilization, since vLLM 0.27
 ESTIMATE_OPTIONS = (
     "model", "context", "sequences", "kv_dtype", "k_dtype", "v_dtype", "engine", "set",
     "tp", "pp", "dp", "shared_prefix", "encoder_context",
@@ -80,6 +79,8 @@ class Scenario(NamedTuple):
 
     def serve_command(self) -> str:
         """The command that starts the engine for this scenario; empty where there is none."""
+        from calculator.budget import DEFAULT_SHARE
+
         share = dict(self.capacity_options).get("share", DEFAULT_SHARE)
         return self.engine.command(self.model, self.request, self.parallelism, share)
 
