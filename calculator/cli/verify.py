@@ -54,7 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(found)
     else:
         print(report(found, notes))
-    return OK if found["equal"] is not False else CHECK_FAILED
+    return exit_status(found)
+
+
+def exit_status(found: dict[str, Any]) -> int:
+    """1 on a difference; where no rule predicts anything there is none."""
+    return CHECK_FAILED if found["equal"] is False else OK
 
 
 def _job(arguments: argparse.Namespace) -> tuple[Job, tuple[str, ...]]:

@@ -1,0 +1,174 @@
+"""The child process: its result, its end at any moment, one at a time, nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import calculator as kv
+from calculator.scenario import scenario
+from calculator.verify.child import start
+from calculator.verify.jobs import Job, job_of
+
+pytest.importorskip("torch")
+ROOT = Path(__file__).parents[2]
+PROC = Path("/proc")
+linux = pytest.mark.skipif(not PROC.is_dir(), reason="looks at /proc")
+
+
+def allocation(model: str = "llama-3-8b", **more) -> Job:
+    options = {"model": model, "context": "64", **more.pop("options", {})}
+    return job_of(scenario(options), "allocate", device="cpu", threads=1, **more)
+
+
+def endless() -> Job:
+    """A run that would take many minutes."""
+    return job_of(
+        scenario({"model": "llama-3-8b"}), "generate", device="cpu", threads=1,
+        generation={"prompt_tokens": 8192, "new_tokens": 4096},
+    )  # fmt: skip
+
+
+def children() -> set[int]:
+    """Workers that are alive below this process."""
+    found = set()
+    for path in PROC.glob("[0-9]*"):
+        try:
+            command = (path / "cmdline").read_bytes()
+            parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        if b"calculator.verify.worker" in command and parent == os.getpid():
+            found.add(int(path.name))
+    return found
+
+
+def until(condition, seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_result_is_the_contract():
+    found = start(allocation()).wait(120)
+    assert found["predicted_bytes"] == found["measured_bytes"] == 64 * 131_072
+    assert (found["equal"], found["method"], found["device"]) == (True, "allocate", "cpu")
+    assert found["versions"]["torch"] and found["model"]["id"] == "llama-3-8b"
+    json.dumps(found)
+
+
+def test_what_a_child_refuses_is_told_in_its_words():
+    with pytest.raises(kv.DoesNotFit, match="may be used"):
+        start(allocation(options={"context": "128k", "sequences": "100000"})).wait(120)
+
+
+@linux
+def test_memory_that_runs_out_leaves_this_process_alive():
+    """More than the machine has: refused by the hard limit in the child, whatever it believes."""
+    code = (
+        "import resource, calculator.verify.worker as w, calculator as kv\n"
+        "from calculator.verify.allocate import allocate\n"
+        "import torch\n"
+        "limit = w._data_bytes() + 2**26\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))\n"
+        "fp = kv.footprint(kv.load_model('llama-3-8b'), kv.Request(4096))\n"
+        "try: allocate(fp, 'cpu', budget_bytes=2**34)\n"
+        "except kv.DoesNotFit as error: print(error)\n"
+        "print(allocate(kv.footprint(fp.model, kv.Request(64)), 'cpu').equal)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert "Out of memory on cpu after" in done.stdout, done.stderr
+    assert done.stdout.endswith("True\n")
+
+
+@linux
+def test_cancel_ends_it_at_any_moment():
+    for seconds in (0.0, 0.3, 4.0):
+        run = start(endless())
+        time.sleep(seconds)
+        run.cancel()
+        assert until(lambda run=run: run.poll().is_over, 10)
+        assert run.poll().state == "cancelled"
+        assert not children()
+
+
+@linux
+def test_a_child_that_is_killed_is_told_and_the_next_one_runs():
+    run = start(endless())
+    assert until(lambda: children() and run.poll().done > 0)
+    for pid in children():
+        os.kill(pid, signal.SIGKILL)
+    assert until(lambda: run.poll().is_over, 10)
+    assert "ended by signal 9" in str(run.poll().error)
+    assert start(allocation()).wait(120)["equal"]
+
+
+@linux
+def test_a_time_limit_and_a_page_that_was_closed():
+    slow = start(endless(), time_limit_s=1)
+    closed = start(endless(), abandon_after_s=1)
+    assert until(lambda: slow.poll().is_over, 30)
+    assert "longer than 1 s" in str(slow.poll().error)
+    time.sleep(2)
+    assert until(lambda: not children(), 10)
+    assert closed.poll().state == "cancelled"
+
+
+@linux
+def test_twenty_at_once_queue_and_nothing_waits_for_them():
+    began = time.monotonic()
+    runs = [start(endless()) for _ in range(20)]
+    assert time.monotonic() - began < 1
+    assert until(lambda: len(children()) == 1)
+    assert [run.poll().state for run in runs].count("running") == 1
+    assert sorted(run.poll().ahead for run in runs)[-1] == 19
+    for run in runs:
+        run.cancel()
+    assert until(lambda: all(run.poll().is_over for run in runs), 20)
+    assert not children()
+
+
+@linux
+def test_the_child_ends_with_its_parent():
+    code = (
+        "import time\n"
+        "from tests.verify.test_child import children, endless, until\n"
+        "from calculator.verify.child import start\n"
+        "run = start(endless())\n"
+        "until(lambda: run.poll().done > 0)\n"
+        "print(*children(), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 1
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert until(lambda: not alive(pids[0]), 10)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits to be collected does not."""
+    try:
+        state = (PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def test_a_job_without_a_model_is_refused():
+    with pytest.raises(kv.InvalidInput):
+        Job(method="allocate")
+    with pytest.raises(kv.InvalidInput):
+        allocation(slice="half")
