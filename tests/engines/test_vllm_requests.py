@@ -224,6 +224,8 @@ def test_one_request_must_fit_beside_the_null_block():
         ("llama-3-8b", {"kv_cache_dtype": "nvfp4", "attention_backend": "FLASH_ATTN"}, {}, {},
          "kv_cache_dtype"),
         ("deepseek-v3", {"kv_cache_dtype": "nvfp4"}, {}, {}, "kv_cache_dtype"),
+        ("gpt-oss-20b", {"kv_cache_dtype": "nvfp4"}, {}, {}, "kv_cache_dtype"),
+        ("gemma-4-31b-it-nvfp4", {}, {}, {}, "block_size"),
         ("gemma-3-27b", {"decode_context_parallel_size": 2}, {}, {"tensor_parallel_size": 32},
          "decode_context_parallel_size"),
         ("qwen3-next-80b", {"disable_hybrid_kv_cache_manager": True}, {}, {},

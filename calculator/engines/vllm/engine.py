@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from calculator.engines.base import CacheDtypes, Engine
 from calculator.engines.vllm.backends import known_backend
+from calculator.engines.vllm.command import vllm_serve
 from calculator.engines.vllm.formats import cache_format, state_dtype
 from calculator.engines.vllm.items import blocks_held, items_of
 from calculator.engines.vllm.notes import notes
@@ -233,6 +234,11 @@ class Vllm(Engine):
             return {"num_blocks": None, "num_tokens": None, "max_concurrency": None}
         names = ("num_blocks", "num_tokens", "max_concurrency")
         return {name: getattr(plan, name) for name in names}
+
+    def command(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, share: float
+    ) -> str:
+        return vllm_serve(self, model, request, parallelism, share)
 
     def assumptions_on(
         self, model: ModelSpec, request: Request, parallelism: Parallelism

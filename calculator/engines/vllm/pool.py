@@ -179,7 +179,7 @@ def _specs(
     if any(isinstance(c, SparseIndexer) for _, _, c in caches):
         used = (backend, choice.INDEXER)
     attention = [key for key, rule in rules.items() if rule != "state"]
-    _check_wide_heads(caches, backend_name, engine, cache_type)
+    _check_heads(caches, backend_name, engine, cache_type)
     block_size = choice.DEFAULT_BLOCK_SIZE
     if attention:
         block_size = choice.preferred_block_size(used, engine.block_size)
@@ -221,15 +221,19 @@ def _spec(
     return Spec(rule, shape, block_size, page, page, reach)
 
 
-def _check_wide_heads(
+def _check_heads(
     caches: list[tuple[str, int, LayerCache]], backend: str, engine: Vllm, cache_type: str
 ) -> None:
-    """FlashAttention 4 reads an fp8 cache of 512-wide heads in pages of 64 tokens on Hopper."""
-    wide = any(
-        isinstance(c, FullAttention | SlidingAttention) and c.head_dim == 512 for _, _, c in caches
-    )
+    """What Hopper's kernels do not do: nvfp4 for narrow heads, fp8 of wide ones in small pages."""
+    heads = {c.head_dim for _, _, c in caches if isinstance(c, FullAttention | SlidingAttention)}
+    if cache_type == "nvfp4" and 64 in heads and engine.attention_backend is None:
+        raise InvalidInput(
+            "kv_cache_dtype is nvfp4; FLASHINFER refuses it for heads of 64 on a Hopper GPU "
+            "(flashinfer.py:supports_combination).",
+            field="kv_cache_dtype",
+        )
     block_size = engine.block_size or choice.DEFAULT_BLOCK_SIZE
-    if wide and cache_type == "fp8" and backend == "FLASH_ATTN" and block_size % 64:
+    if 512 in heads and cache_type == "fp8" and backend == "FLASH_ATTN" and block_size % 64:
         raise InvalidInput(
             f"block_size is {block_size}; FLASH_ATTN reads fp8 keys of 512-wide heads in pages of "
             "64 tokens (flash_attn.py:_get_sm90_fa4_fp8_kv_block_size). Give block_size 64.",

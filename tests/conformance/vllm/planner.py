@@ -13,7 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.vllm.pretended import on_meta, pretend_hopper, pretend_operators
+from tests.conformance.vllm.pretended import (
+    on_meta,
+    pretend_deep_gemm,
+    pretend_hopper,
+    pretend_operators,
+)
 
 QUIET = {
     "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -57,6 +62,7 @@ def _plan(config: Any, ranks: int, stages: int, available_bytes: int) -> dict[st
     with set_current_vllm_config(config):
         _pretend_ranks(config, ranks, stages)
         pretend_operators(every=True)
+        pretend_deep_gemm()
         specs, layouts, backends = [], [], {}
         for stage in range(stages):
             _build(config, stage)

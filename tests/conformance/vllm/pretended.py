@@ -30,6 +30,18 @@ class Anything:
         return lambda *args, **kwargs: None
 
 
+class Operator:
+    """An operator that is there; its overloads too. Called, it says yes."""
+
+    def __getattr__(self, name: str) -> Operator:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> bool:
+        return True
+
+
 class Properties:
     total_memory = MEMORY
     multi_processor_count = 132
@@ -128,9 +140,16 @@ def pretend_operators(every: bool) -> None:
         except AttributeError:
             if name.startswith("__") or not (every or "support" in name):
                 raise
-            return lambda *args, **kwargs: True
+            return Operator()
 
     namespace.__getattr__ = found
+
+
+def pretend_deep_gemm() -> None:
+    """The indexer's class asks for DeepGEMM when it is made; its cache does not need it."""
+    import vllm.model_executor.layers.sparse_attn_indexer as indexer
+
+    indexer.has_deep_gemm = lambda: True
 
 
 def on_meta() -> Any:
