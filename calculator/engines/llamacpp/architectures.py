@@ -29,7 +29,7 @@ _EVERY_TOKEN_KEPT = _names(
     bloom chameleon chatglm codeshell cogvlm cohere dbrx deepseek deepseek_ocr deepseek_v2
     deepseek_v3 deepseek_v32 dots1 ernie4_5 ernie4_5_moe exaone falcon falcon_h1 falcon_mamba gemma
     glm glm4 glm4_moe glm4_moe_lite glm4v glm4v_moe glm_moe_dsa gpt-sw3 gpt2 gpt_bigcode gpt_neox
-    gpt_refact granite granitemoe granitemoehybrid granitemoeshared grok grovemoe hunyuan
+    gpt_refact granite granitemoe granitemoehybrid granitemoeshared grok grovemoe hrm hunyuan
     hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl hy_v3 internlm2 internlm3 jais jais2 jamba kimi_k2
     kimi_k25 kimi_k3 kimi_linear kimi_vl llama llava maincoder mamba mamba2 minicpm minicpm3
     minimax_m1 minimax_m2 minimax_m3 minimax_text_01 ministral3 mistral mistral3 mistral4 mixtral
