@@ -261,7 +261,7 @@ def _bytes_read(m: Decoder, tokens: int) -> Claim:
         f"{m.model.name}, bf16, one sequence",
         f"{percent(ratio(cache, cache + weights), 1)} of the bytes at {tokens:,} tokens",
         "depends",
-        "not below 122 K tokens",
+        "only of a long text",
         f"As much cache as weights at {weights // rate:,} tokens, near the trained maximum of "
         f"{m.model.max_position_embeddings:,}.",
         (
