@@ -19,8 +19,9 @@ def lines(name: str) -> list[str]:
     return (ROOT / name).read_text().splitlines()
 
 
-def test_requirements_are_the_app_and_verify_extras():
-    assert lines("requirements.txt") == ["-e .", *EXTRAS["app"], *EXTRAS["verify"]]
+def test_requirements_are_the_extras_that_the_page_uses():
+    used = [*EXTRAS["app"], *EXTRAS["verify"], *EXTRAS["hub"]]
+    assert lines("requirements.txt") == ["-e .", *used]
 
 
 def test_dev_requirements_add_the_dev_extra():
