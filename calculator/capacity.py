@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from calculator.budget import default_overhead
+from calculator.budget import DEFAULT_SHARE, default_overhead
 from calculator.devices import Device, load_device
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput
@@ -19,8 +19,6 @@ from calculator.units import MAX_BYTES, MAX_COUNT, MAX_TOKENS, checked_int, form
 from calculator.weights import Weights, weights_of
 
 Verdict = Literal["fits", "marginal", "does-not-fit"]
-DEFAULT_SHARE = 0.92
-SHARE_BASIS = "vLLM's default of --gpu-memory-utilization since 0.27"
 
 
 class ByteRange(NamedTuple):

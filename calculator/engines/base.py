@@ -190,6 +190,18 @@ class Engine:
         """How this engine comes to an item's slots, where that is not sequence by sequence."""
         return ""
 
+    def command(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, share: float
+    ) -> str:
+        """The shell command that starts the engine for this scenario; empty where there is none."""
+        return ""
+
+    def log_lines(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
+    ) -> tuple[str, ...]:
+        """What the engine will print of its cache; empty where that is not computed."""
+        return ()
+
     def options(self) -> dict[str, Any]:
         """The engine's name and its options, as they stand in the JSON."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}

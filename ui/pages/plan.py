@@ -4,7 +4,7 @@ import streamlit as st
 
 from calculator.errors import CalculatorError
 from ui.answer import Answer, answer
-from ui.blocks import bar, charts, details, formula, ladder, layers, refused, verdict
+from ui.blocks import bar, charts, details, engine, formula, ladder, layers, refused, verdict
 from ui.guard import guarded
 from ui.markup import pair, show
 from ui.pasted import text as pasted_text
@@ -35,6 +35,7 @@ def prove(shown: Answer) -> None:
         details.fixes_html(shown),
         formula.html(shown) + details.sources_html(shown),
     )
+    engine.show_engine(shown)
     left, right = st.columns(2, gap="large")
     with left:
         charts.show_context(shown)

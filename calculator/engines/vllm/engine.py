@@ -235,6 +235,15 @@ class Vllm(Engine):
         names = ("num_blocks", "num_tokens", "max_concurrency")
         return {name: getattr(plan, name) for name in names}
 
+    def log_lines(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
+    ) -> tuple[str, ...]:
+        length = self.max_model_len or request.longest
+        try:
+            return self.plan(model, max(1, available_bytes), length, parallelism, request).log_lines
+        except DoesNotFit as error:
+            return (str(error),)
+
     def command(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, share: float
     ) -> str:
