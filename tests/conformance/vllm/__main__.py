@@ -54,7 +54,7 @@ def configuration(case: Case, folders: list[Path]) -> dict[str, Any]:
         found = found["text_config"]
     if case.architecture:
         found["architectures"] = [case.architecture]
-    return {k: v for k, v in found.items() if k not in ("auto_map", "_provenance")}
+    return {k: v for k, v in found.items() if k not in ("auto_map", "_provenance")} | case.keys
 
 
 def run(python: str, config: dict[str, Any], case: Case) -> dict[str, Any]:

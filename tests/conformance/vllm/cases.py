@@ -18,6 +18,8 @@ class Case(NamedTuple):
     available_bytes: int = 40_000_000_000
     flags: dict[str, Any] = {}
     architecture: str | None = None
+    keys: dict[str, Any] = {}
+    """Keys that a file does not have and vLLM asks for."""
 
     @property
     def name(self) -> str:
@@ -105,7 +107,13 @@ CASES = (
     ),
     Case("zamba2-2.7b", "Zyphra__Zamba2-2.7B", architecture="Zamba2ForCausalLM"),
     Case("jamba-v0.1", "ai21labs__Jamba-v0.1", tp=2, architecture="JambaForCausalLM"),
-    Case("lfm2-1.2b", "LiquidAI__LFM2-1.2B", tp=2, architecture="Lfm2ForCausalLM"),
+    Case(
+        "lfm2-1.2b",
+        "LiquidAI__LFM2-1.2B",
+        tp=2,
+        architecture="Lfm2ForCausalLM",
+        keys={"conv_dim": 2048, "conv_dim_out": 2048},
+    ),
     Case(
         "mamba-2.8b",
         "state-spaces__mamba-2.8b-hf",

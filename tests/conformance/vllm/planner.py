@@ -20,15 +20,15 @@ from tests.conformance.vllm.pretended import (
     pretend_operators,
 )
 
-QUIET = {
+ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_LOGGING_LEVEL": "WARNING", "VLLM_KIMI_K3_GEMM_AR": "0",
 }  # fmt: skip
 
 
 def planned(case: dict[str, Any]) -> dict[str, Any]:
     """Blocks, tokens, concurrency and groups for a case."""
-    os.environ.update(QUIET)
+    os.environ.update(ENVIRONMENT)
     ranks, stages = case["tp"], case.get("pp", 1)
     pretend_hopper(ranks * stages)
     pretend_operators(every=False)
