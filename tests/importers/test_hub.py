@@ -408,6 +408,15 @@ def test_slow_weights_leave_the_model_and_say_so(server, monkeypatch):
     assert any("size of the weights is not known" in note for note in model.assumptions)
 
 
+def test_many_weights_of_a_server_that_hangs_are_given_up_soon(server, impatient):
+    names = [f"model-{n:05}-of-00200.safetensors" for n in range(1, 201)]
+    server.repositories[NAME] |= dict.fromkeys(names, WEIGHTS)
+    server.behave["safetensors"] = never_answers
+    started = time.monotonic()
+    assert load_model(NAME).weights_bytes is None
+    assert time.monotonic() - started < 8
+
+
 def test_a_gguf_file_is_read_by_its_header_alone(server, tmp_path):
     path = write(tmp_path / "m.gguf", "llama", FIGURES, tensors={"a": ((10, 32), "Q8_0")})
     server.repositories["org/gguf"] = {"m.gguf": path.read_bytes() + b"\0" * 9_000_000}

@@ -27,10 +27,9 @@ class Unreachable(SourceUnavailable):
 
 
 class Answer(NamedTuple):
-    """A body, the headers of the Hub's own answer, and the size of the whole file if it said so."""
+    """A body, and the size of the whole file if the server said so."""
 
     body: bytes
-    headers: dict[str, str]
     size: int | None
 
 
@@ -127,18 +126,18 @@ class Client:
         """The body at an address, redirects followed to the Hub's own hosts alone."""
         if self.hub.is_offline:
             raise Unreachable("HF_HUB_OFFLINE is set: the Hub is not asked.", field="model")
-        own: dict[str, str] = {}
+        if time.monotonic() > self.deadline:
+            raise Unreachable(f"{self.hub.host} is too slow.", field="model")
         with self._sentences():
             for _ in range(MAX_REDIRECTS + 1):
                 headers = self._headers_for(address, span)
                 with self.http.stream("GET", address, headers=headers) as response:
-                    own = dict(response.headers) | own
                     if response.has_redirect_location:
                         address = urljoin(address, response.headers["location"])
                         continue
                     self._check_status(response)
                     body = self._body(response, limit, what, span)
-                    return Answer(body, own, _whole_size(response.headers))
+                    return Answer(body, _whole_size(response.headers))
         raise SourceUnavailable(f"{self.hub.host} redirects without end.", field="model")
 
     def _headers_for(self, address: str, span: tuple[int, int] | None) -> dict[str, str]:

@@ -71,11 +71,14 @@ def held(client: Client, commit: str, files: list[str]) -> Held:
     if len(files) > MAX_FILES:
         raise SourceUnavailable(f"its weights lie in {len(files):,} files.")
     total = Held()
-    with ThreadPoolExecutor(max_workers=8) as pool:
+    pool = ThreadPoolExecutor(max_workers=8)
+    try:
         for header in pool.map(lambda name: _header(client, commit, name), files):
             for name, tensor in header.items():
                 if name != "__metadata__":
                     _count(total, tensor)
+    finally:
+        pool.shutdown(cancel_futures=True)
     return total
 
 
