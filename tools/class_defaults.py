@@ -54,6 +54,7 @@ def main() -> None:
         if defaults := class_defaults(config_class):
             types[model_type] = defaults
         inner = getattr(config_class, "sub_configs", {}).get("text_config")
+        inner = inner or getattr(config_class, "sub_configs", {}).get("decoder")
         if inner is not None and getattr(inner, "model_type", ""):
             text_types[model_type] = inner.model_type
             types.setdefault(inner.model_type, class_defaults(inner))

@@ -22,12 +22,14 @@ FAMILIES: dict[str, str] = {
         "attention",
         plain="""
             apertus arcee aria_text baichuan bitnet cohere diffllama emu3_text_model ernie4_5
-            ernie4_5_moe flex_olmo gemma git glm glm4 granite granitemoe granitemoeshared
-            helium hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax internlm2 internlm3 iquestcoder
-            jais2 llama mistral3 nemotron olmo olmo2 olmoe phi qwen3_vl_moe_text qwen3_vl_text
-            seed_oss solar_open stablelm
+            ernie4_5_moe flex_olmo gemma git glm glm4 granite granitemoe granitemoeshared helium
+            hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax internlm2 internlm3 iquestcoder
+            jais2 llama mistral3 nanochat nemotron olmo olmo2 olmoe phi qwen3_vl_moe_text
+            qwen3_vl_text seed_oss solar_open stablelm
         """,
-        sliding_if_set="ministral3 mistral mixtral phi3 phimoe starcoder2 phi4_multimodal",
+        sliding_if_set="""
+            ministral ministral3 mistral mixtral phi3 phi4_multimodal phimoe starcoder2
+        """,
         qwen2="mimo qwen2 qwen3",
         qwen2_vl="qwen2_vl qwen2_5_vl qwen2_vl_text qwen2_5_vl_text",
         qwen2_moe="qwen2_moe",
@@ -47,13 +49,15 @@ FAMILIES: dict[str, str] = {
         afmoe="afmoe",
         beam="beam",
         cohere2_moe="cohere2_moe",
-        listed_or_full="cohere_compass_text laguna",
+        listed_or_full="cohere_compass_text laguna mellum",
         cwm="cwm granite_swa granitemoe_swa",
         doge="doge",
         dots1="dots1",
         every_fifth="kolibri1",
         flint="flint",
         lfm3="lfm3",
+        modernbert_decoder="modernbert-decoder",
+        moshi="moshi",
         inkling="inkling_text inkling2_text",
     ),
     **_family(
@@ -63,6 +67,7 @@ FAMILIES: dict[str, str] = {
             rembert roberta roberta-prelayernorm roc_bert roformer xlm-roberta xlm-roberta-xl xmod
         """,
     ),
+    **_family("encoder_only", no_cache="xlm"),
     **_family(
         "refused",
         refused="blt cpmant gemma4_assistant gemma4_unified_assistant",
@@ -74,7 +79,7 @@ FAMILIES: dict[str, str] = {
         jetmoe="jetmoe",
         gpt="""
             biogpt bloom codegen ctrl gpt-sw3 gpt2 gpt_neox gpt_neox_japanese gptj openai-gpt opt
-            persimmon
+            persimmon xglm
         """,
         mpt="mpt",
         falcon="falcon",
@@ -97,7 +102,7 @@ FAMILIES: dict[str, str] = {
         glm_moe_dsa="glm_moe_dsa hy_v4",
         longcat_flash="longcat_flash",
         dots3_note="dots3_note_text",
-        minimax_m3="minimax_m3",
+        minimax_m3="minimax_m3 minimax_m3_vl_text",
         deepseek_v4="deepseek_v4",
     ),
     **_family(
@@ -105,6 +110,7 @@ FAMILIES: dict[str, str] = {
         gated_delta_net="qwen3_next qwen3_5_text qwen3_5_moe_text",
         kimi_linear="kimi_linear",
         bailing_hybrid="bailing_hybrid",
+        olmo_hybrid="olmo_hybrid",
         minimax="minimax",
         minimax_01="minimax_text_01 minimax_m1",
     ),
@@ -115,6 +121,7 @@ FAMILIES: dict[str, str] = {
         granite_hybrid="granitemoehybrid",
         nemotron_h="nemotron_h",
         falcon_h1="falcon_h1",
+        zamba="zamba",
         zamba2="zamba2",
         lfm2="lfm2 lfm2_moe",
     ),
@@ -122,9 +129,13 @@ FAMILIES: dict[str, str] = {
     **_family(
         "encoder_decoder",
         bart="""
-            bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart whisper
+            bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart trocr
+            whisper
         """,
         t5="t5 mt5 umt5",
+        prophetnet="prophetnet",
+        musicgen="musicgen_decoder",
+        musicgen_melody="musicgen_melody_decoder",
         mllama="mllama_text_model",
     ),
 }

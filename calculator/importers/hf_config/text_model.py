@@ -10,7 +10,14 @@ from calculator.errors import UnsupportedModel, shown
 from calculator.importers.hf_config.registry import FAMILIES, text_type_of
 
 # In this order; never a vision or audio tower, whose counts are not those of the cache.
-_TEXT_KEYS = ("text_config", "llm_config", "language_config", "thinker_config", "language_model")
+_TEXT_KEYS = (
+    "text_config",
+    "llm_config",
+    "language_config",
+    "thinker_config",
+    "language_model",
+    "decoder",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 _TOWERS = re.compile(
-    r".*(vision|audio|image|video|speech|vit|visual|talker|vq|code2wav|projector).*"
+    r"(text_)?encoder|.*(vision|audio|image|video|speech|vit|visual|talker|vq|code2wav|projector).*"
 )
 _OFF: tuple[object, ...] = (None, False, 0, "", "none", "None")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calculator.importers.hf_config.families.encoder_decoder import with_cross
 from calculator.importers.hf_config.layers import (
     FULL,
     Heads,
@@ -14,15 +15,17 @@ from calculator.importers.hf_config.layers import (
 from calculator.importers.hf_config.reader import Reader
 
 _HIDDEN = ("hidden_size", "n_embd", "d_model")
-_QUERY_HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+_QUERY_HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads")
 
 
 def gpt(r: Reader) -> Layers:
     """GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM: as many cached heads as query heads."""
     hidden = ("hidden_size", "n_embed", *_HIDDEN) if r.model_type == "bloom" else _HIDDEN
-    r.waive("n_ctx", "n_inner", "word_embed_proj_dim", "add_cross_attention", "hidden_dropout_prob")
+    r.waive("n_ctx", "n_inner", "word_embed_proj_dim", "ffn_dim", "is_decoder")
     num_layers = r.num_hidden_layers()
-    heads = attention_heads(r, kv_heads=(), head_dim=(), hidden=hidden)
+    heads = attention_heads(r, heads=_QUERY_HEADS, kv_heads=(), head_dim=(), hidden=hidden)
+    if r.flag("add_cross_attention"):
+        return with_cross(num_layers, heads)
     return every_layer(FULL, num_layers, heads.full())
 
 
@@ -60,7 +63,7 @@ def falcon(r: Reader) -> Layers:
 
 def gpt_bigcode(r: Reader) -> Layers:
     """StarCoder: one cached head where multi_query is on, else as many as query heads."""
-    r.waive("n_inner", "add_cross_attention", "attention_softmax_in_fp32", "inference_runner",
+    r.waive("n_inner", "attention_softmax_in_fp32", "inference_runner",
             "max_batch_size", "max_sequence_length", "pad_key_length", "pre_allocate_kv_cache",
             "validate_runner_input", "num_key_value_heads")  # fmt: skip
     num_heads = r.count(*_QUERY_HEADS)

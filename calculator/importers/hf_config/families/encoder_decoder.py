@@ -52,6 +52,30 @@ def t5(r: Reader) -> Layers:
     return with_cross(num_layers, heads)
 
 
+def prophetnet(r: Reader) -> Layers:
+    """ProphetNet: predicts several tokens ahead, and caches the main stream alone."""
+    num_layers = r.num_hidden_layers("num_decoder_layers")
+    r.waive("num_encoder_layers", "num_encoder_attention_heads", "is_decoder", "ngram")
+    r.waive("add_cross_attention", "num_buckets", "relative_max_distance", "disable_ngram_loss")
+    heads = r.count("num_decoder_attention_heads")
+    return with_cross(num_layers, Heads(heads, derived_head_dim(r, heads, ("hidden_size",))))
+
+
+def musicgen(r: Reader) -> Layers:
+    """MusicGen: the decoder looks at the encoded text."""
+    num_layers, heads = r.num_hidden_layers(), attention_heads(r, kv_heads=(), head_dim=())
+    r.waive("num_codebooks", "audio_channels", "layerdrop", "ffn_dim", "is_decoder")
+    r.waive("add_cross_attention", "cross_attention_hidden_size")
+    return with_cross(num_layers, heads)
+
+
+def musicgen_melody(r: Reader) -> Layers:
+    """MusicGen Melody: text and melody stand before the music, as tokens of the sequence."""
+    num_layers, heads = r.num_hidden_layers(), attention_heads(r, kv_heads=(), head_dim=())
+    r.waive("num_codebooks", "audio_channels", "layerdrop", "ffn_dim", "is_decoder")
+    return every_layer(FULL, num_layers, heads.full())
+
+
 def with_cross(num_layers: int, heads: Heads) -> Layers:
     return every_layer(DECODER, num_layers, heads.full(), CrossAttention(CROSS, *heads))
 

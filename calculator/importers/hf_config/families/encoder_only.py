@@ -9,6 +9,13 @@ from calculator.importers.hf_config.reader import Reader
 ENCODER = "encoder"
 
 
+def no_cache(r: Reader) -> Layers:
+    """XLM: its model code has no cache at all."""
+    r.waive(*r.config)
+    r.assume(f"Model type {r.model_type} keeps no cache: it sees all tokens at every step.")
+    return every_layer(ENCODER, r.num_hidden_layers())
+
+
 def bert(r: Reader) -> Layers:
     """A cache where is_decoder is on: of every token, and of an encoder's if it looks at one."""
     r.waive("embedding_size", "position_embedding_type", "summary_type", "block_size")

@@ -143,6 +143,28 @@ def _nemotron_layer_types(r: Reader) -> tuple[str, ...]:
     return tuple(letters[letter] for letter in pattern)
 
 
+def zamba(r: Reader) -> Layers:
+    """Zamba: Mamba-1 everywhere, a shared attention block before some, cached at each."""
+    waive_kernel_choices(r)
+    num_layers = r.num_hidden_layers()
+    types = listed_layer_types(r, num_layers, (LINEAR, HYBRID), "layers_block_type")
+    if types is None:
+        period, offset = r.count("attn_layer_period"), r.count("attn_layer_offset", at_least=0)
+        first = (LINEAR, LINEAR, HYBRID)[:num_layers]
+        rest = (HYBRID if i % period == offset else LINEAR for i in range(num_layers - 3))
+        types = (*first, *rest)
+    r.waive("n_mamba_heads", "attn_layer_period", "attn_layer_offset", "attention_hidden_size")
+    r.waive("layer_types", "head_dim")
+    num_heads, hidden = r.count("num_attention_heads"), r.count("hidden_size")
+    kv_heads = r.count_or_none("num_key_value_heads") or num_heads
+    check_divides(r, kv_heads, num_heads)
+    width = r.count_or_none("attention_head_dim") or 2 * hidden // num_heads
+    attention = Heads(kv_heads, width).full()
+    inner = r.count("mamba_expand") * hidden
+    state = Mamba1("mamba1", inner, r.count("mamba_d_state"), r.count("mamba_d_conv"))
+    return by_type(types, {LINEAR: lambda: (state,), HYBRID: lambda: (attention, state)})
+
+
 def zamba2(r: Reader) -> Layers:
     """Zamba2: Mamba-2 everywhere, a shared attention block before some, cached at each."""
     waive_kernel_choices(r)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from calculator.importers.hf_config.layers import (
     FULL,
     SLIDING,
+    Heads,
     Layers,
+    Makers,
     attention_heads,
     by_type,
     every_layer,
@@ -121,9 +123,14 @@ def dots3_note(r: Reader) -> Layers:
 def minimax_m3(r: Reader) -> Layers:
     """MiniMax-M3: every key and value is kept; layers with sparse attention keep index keys too."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
-    r.waive("shared_intermediate_size", "num_mtp_modules", "qk_norm_type")
+    r.waive("shared_intermediate_size", "num_mtp_modules", "qk_norm_type", "index_n_heads")
+    r.waive("index_block_size", "index_topk_blocks", "index_local_blocks", "index_head_dim")
+    listed = listed_layer_types(r, num_layers, (FULL, "minimax_m3_sparse"))
+    if listed is not None:
+        r.waive("sparse_attention_config")
+        return _with_index_keys(r, listed, heads)
     sparse = r.inner("sparse_attention_config")
-    if sparse is None or not sparse.flag("use_sparse_attention"):
+    if sparse is None or sparse.config.get("use_sparse_attention", True) is not True:
         if sparse:
             sparse.waive(*sparse.config)
         return every_layer(FULL, num_layers, heads.full())
@@ -131,8 +138,9 @@ def minimax_m3(r: Reader) -> Layers:
     if len(chosen) != num_layers:
         sparse.invalid("sparse_attention_freq", chosen, f"{num_layers} entries, one a layer")
     sparse.waive(
-        "sparse_disable_index_value", "sparse_block_size", "sparse_init_block",
-        "sparse_local_block", "sparse_num_index_heads", "sparse_score_type", "sparse_topk_blocks",
+        "use_sparse_attention", "sparse_disable_index_value", "sparse_block_size",
+        "sparse_init_block", "sparse_local_block", "sparse_num_index_heads", "sparse_score_type",
+        "sparse_topk_blocks",
     )  # fmt: skip
     types = tuple("sparse_attention" if x else FULL for x in chosen)
     return by_type(
@@ -145,6 +153,14 @@ def minimax_m3(r: Reader) -> Layers:
             ),
         },
     )
+
+
+def _with_index_keys(r: Reader, types: tuple[str, ...], heads: Heads) -> Layers:
+    makers: Makers = {
+        FULL: lambda: (heads.full(),),
+        "minimax_m3_sparse": lambda: (heads.full(), indexer_cache(r)),
+    }
+    return by_type(types, makers)
 
 
 def deepseek_v4(r: Reader) -> Layers:

@@ -44,6 +44,28 @@ def gated_delta_net(r: Reader) -> Layers:
     return with_linear(r, types, heads, GatedDeltaNet("gated_delta_net", *map(r.count, names)))
 
 
+def olmo_hybrid(r: Reader) -> Layers:
+    """OLMo Hybrid: as Qwen3-Next, but figures left out follow from the attention's."""
+    num_layers, heads = r.num_hidden_layers(), attention_heads(r)
+    types = listed_layer_types(r, num_layers, (FULL, LINEAR))
+    if types is None:
+        types = class_pattern(r, num_layers, 4, LINEAR)
+        types = types if FULL in types else (*types[:-1], FULL)
+    r.waive("linear_allow_neg_eigval", "linear_a_log_min", "linear_a_log_max", "linear_dt_max")
+    r.waive("linear_dt_min", "linear_dt_init_floor")
+    num_heads = r.count("num_attention_heads")
+    key_heads = r.count_or_none("linear_num_key_heads") or num_heads
+    value_heads = r.count_or_none("linear_num_value_heads") or num_heads
+    key_dim = r.count_or_none("linear_key_head_dim")
+    if key_dim is None:
+        key_dim = max(1, 3 * r.count("hidden_size") // (4 * key_heads))
+        r.derived("linear_key_head_dim", "0.75 × hidden_size / linear_num_key_heads")
+    value_dim = r.count_or_none("linear_value_head_dim") or 2 * key_dim
+    kernel = r.count("linear_conv_kernel_dim")
+    delta = GatedDeltaNet("gated_delta_net", key_heads, key_dim, value_heads, value_dim, kernel)
+    return with_linear(r, types, heads, delta)
+
+
 def _by_interval(r: Reader, num_layers: int) -> tuple[str, ...]:
     interval = r.count_or_none("full_attention_interval")
     if interval is None:

@@ -10,6 +10,7 @@ from calculator.importers.hf_config.layers import (
     FULL,
     SLIDING,
     Layers,
+    Makers,
     attention_by_type,
     attention_heads,
     by_type,
@@ -125,6 +126,31 @@ def lfm3(r: Reader) -> Layers:
 
 def _convolution(r: Reader, channels: int, *kernel: str) -> ShortConvolution:
     return ShortConvolution("short_convolution", channels, r.count(*kernel))
+
+
+def modernbert_decoder(r: Reader) -> Layers:
+    """ModernBERT decoder: full attention in every third layer; a window is half local_attention."""
+    num_layers, heads = r.num_hidden_layers(), attention_heads(r, kv_heads=(), head_dim=())
+    types = listed_layer_types(r, num_layers, (FULL, SLIDING))
+    if types is None:
+        period = r.count_or_none("global_attn_every_n_layers")
+        if period is None:
+            period = 3
+            r.class_rule("layer_types", "full attention in every third layer, from the first on")
+        types = tuple(SLIDING if i % period else FULL for i in range(num_layers))
+    r.waive("global_attn_every_n_layers", "decoder_bias", "local_attention")
+    window = r.tokens_or_none("sliding_window")
+    if window is None:
+        window = r.tokens("local_attention") // 2 or r.tokens("sliding_window")
+        r.derived("sliding_window", "local_attention / 2")
+    makers: Makers = {FULL: lambda: (heads.full(),), SLIDING: lambda: (heads.sliding(window),)}
+    return by_type(types, makers)
+
+
+def moshi(r: Reader) -> Layers:
+    """Moshi: the main model's window; the depth decoder starts anew at every step."""
+    r.waive("depth_decoder_config", "audio_encoder_config", "num_codebooks", "ffn_dim")
+    return sliding_if_set(r)
 
 
 HYBRID, HYBRID_SLIDING = "hybrid", "hybrid_sliding"
