@@ -73,7 +73,7 @@ def _explained(case: Case) -> str:
 
 
 def compare(model_type: str, seeds: tuple[str, ...]) -> Result:
-    """Default shape and one random shape a seed, each in full and as published."""
+    """Default shape and one random shape a seed, each in every form."""
     how, start = override(model_type), time.monotonic()
     result = Result(model_type, how.device)
     if how.unmeasured:
@@ -93,7 +93,7 @@ def _compare_default(result: Result, how: Override) -> None:
     except Exception as error:  # the class's own code may fail in any way
         result.problems.append(f"default: {_line(error)}")
         return
-    lengths = _lengths(shape, how, Random(result.model_type))
+    lengths = _lengths(shape, how, Random(result.model_type), 1)
     result.cases += [c for n, b in lengths for c in cases(shape, model, how, n, b)]
     result.geometries += 1
 
@@ -105,7 +105,7 @@ def _compare_random(result: Result, how: Override, seed: str) -> None:
         try:
             shape = geometry.random(result.model_type, how, f"{seed}.{attempt}")
             model = measure.build(shape.config, how)
-            lengths = _lengths(shape, how, Random(f"{seed} {attempt}"))
+            lengths = _lengths(shape, how, Random(f"{seed} {attempt}"), 3)
             found = [c for n, b in lengths for c in cases(shape, model, how, n, b)]
         except Exception as failed:
             error = failed
@@ -117,11 +117,11 @@ def _compare_random(result: Result, how: Override, seed: str) -> None:
 
 
 def cases(shape: Geometry, model: Any, how: Override, seq_len: int, batch: int) -> list[Case]:
-    """Both forms of a configuration against one forward pass."""
+    """Every form of a configuration against one forward pass."""
     encoder = 5 + 2 * batch if how.encoder else 0
     measured = measure.run(model, how, seq_len, batch, encoder).num_bytes
     found = []
-    for form, config in (("full", shape.full), ("published", shape.published)):
+    for form, config in shape.forms.items():
         name = f"{shape.label} {form} T={seq_len} B={batch}"
         predicted, refusal = predict(config, seq_len, batch, encoder)
         found.append(Case(name, measured, predicted, refusal))
@@ -150,12 +150,12 @@ def _unmeasured(model_type: str, how: Override) -> Case:
     )
 
 
-def _lengths(shape: Geometry, how: Override, rng: Random) -> list[tuple[int, int]]:
-    """(tokens, sequences): short, and on both sides of every window, one sequence and three."""
+def _lengths(shape: Geometry, how: Override, rng: Random, long: int) -> list[tuple[int, int]]:
+    """(tokens, sequences): a short one, `long` others about the windows; one sequence or three."""
     windows = sorted(set(_windows(shape.full)))
     around = [w + d for w in windows for d in (-1, 0, 1, w // 2 + 2)] or [16, 40]
     limit = min(how.max_tokens, _positions(shape.full))
-    chosen = {rng.randint(1, 12), *rng.sample(around, min(len(around), 3))}
+    chosen = {rng.randint(1, 12), *rng.sample(around, min(len(around), long))}
     lengths = sorted({max(1, min(n, limit)) for n in chosen})
     return [(n, (1, 3)[i % 2]) for i, n in enumerate(lengths)]
 

@@ -21,12 +21,19 @@ DTYPES = ("bfloat16", "float16", "float32")
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """A configuration object, and the two forms in which it may be published."""
+    """A configuration object, and the forms in which it may be published.
+
+    "full" has every key, "saved" is what transformers writes, "bare" leaves out whatever the class
+    would fill in again, as older files and hand-written ones do; layer counts are always there.
+    """
 
     label: str
     config: Any
-    full: dict[str, Any]
-    published: dict[str, Any]
+    forms: dict[str, dict[str, Any]]
+
+    @property
+    def full(self) -> dict[str, Any]:
+        return self.forms["full"]
 
 
 def default(model_type: str, override: Override) -> Geometry:
@@ -68,9 +75,42 @@ def text_key(model_type: str) -> str:
 def _geometry(label: str, model_type: str, values: dict[str, Any], dtype: str) -> Geometry:
     config = AutoConfig.for_model(model_type, dtype=dtype, **values)
     full = json.loads(config.to_json_string(use_diff=False))
-    published = json.loads(config.to_json_string(use_diff=True))
-    keep_layer_counts(full, published)
-    return Geometry(label, config, full, published)
+    saved = json.loads(config.to_json_string(use_diff=True))
+    keep_layer_counts(full, saved)
+    forms = {"full": full, "saved": saved}
+    if bare := without_defaults(model_type, full):
+        forms["bare"] = bare
+    return Geometry(label, config, forms)
+
+
+def without_defaults(model_type: str, full: dict[str, Any]) -> dict[str, Any] | None:
+    """`full` without the class's defaults, if the class reads the same configuration from it."""
+    plain = AutoConfig.for_model(model_type)
+    default = json.loads(plain.to_json_string(use_diff=False))
+    bare = _stripped(full, default, set(plain.sub_configs)) | {"model_type": model_type}
+    keep_layer_counts(full, bare)
+    try:
+        again = AutoConfig.for_model(**bare)
+    except Exception:  # the class may demand a key that equals its default
+        return None
+    return bare if json.loads(again.to_json_string(use_diff=False)) == full else None
+
+
+def _stripped(values: dict[str, Any], default: dict[str, Any], parts: set[str]) -> dict[str, Any]:
+    """Keys that differ from the defaults; inside a part, its own keys that do."""
+    kept = {}
+    for key, value in values.items():
+        same = default.get(key, _ABSENT)
+        if key in parts and isinstance(value, dict) and isinstance(same, dict):
+            part = _stripped(value, same, set())
+            if part:
+                kept[key] = part
+        elif value != same:
+            kept[key] = value
+    return kept
+
+
+_ABSENT = object()
 
 
 def keep_layer_counts(full: dict[str, Any], published: dict[str, Any]) -> None:
