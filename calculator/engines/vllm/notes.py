@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from calculator.engines.vllm.pool import Pool, types_of
@@ -57,10 +58,14 @@ def _moment(rules: set[Rule]) -> str:
 
 
 def _groups(pool: Pool) -> str:
-    sizes = ", ".join(f"{len(g.members)} × {g.spec.block_size:,} tokens" for g in pool.groups)
+    counts = Counter((len(g.members), g.spec.block_size) for g in pool.groups)
+    sizes = ", ".join(
+        f"{number} of {layers} with blocks of {tokens:,} tokens"
+        for (layers, tokens), number in counts.items()
+    )
     return (
-        f"{len(pool.groups)} groups of layers share the pool ({sizes}); a group with fewer layers "
-        "than the largest leaves part of its blocks unused "
+        f"{len(pool.groups)} groups of layers share the pool: {sizes}; one with fewer layers than "
+        "the largest leaves part of its blocks unused "
         "(kv_cache_planning.py:_get_kv_cache_groups_uniform_page_size)."
     )
 
