@@ -48,8 +48,8 @@ class LineChart:
     def alt(self) -> str:
         """What the picture shows, in a sentence."""
         x, size = self.here
-        unit = "tokens" if self.variable == "context" else "sequences"
-        text = f"{self._title}: {gib2(size)} GiB at {x:,} {unit}"
+        unit = "token" if self.variable == "context" else "sequence"
+        text = f"{self._title}: {gib2(size)} GiB at {x:,} {unit}{'' if x == 1 else 's'}"
         if self.room:
             low, high = (gib(max(0, n)) for n in self.room)
             text += f"; there is room for {low} to {high} GiB"

@@ -21,7 +21,7 @@ def test_every_model_and_device_is_listed_with_a_link():
 
 def test_a_row_says_layers_heads_and_bytes_a_token():
     text = plain(markup(catalogue()))
-    assert f"{len(presets())} presets" in text
+    assert f"{len(presets())} models and {len(devices())} devices" in text
     assert "Llama-3-8B" in text
     assert "131,072" in text
 

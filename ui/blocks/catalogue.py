@@ -27,11 +27,14 @@ MODEL_HEAD = (
 DEVICE_HEAD = ("device", "form", "memory", "visible to programs", "bandwidth", "basis", "checked")
 
 
+def show_heading() -> None:
+    text = f"{len(presets())} models and {len(devices())} devices, each with where it is from."
+    markup.show(f'<h1 class="sentence top">{esc(text)}</h1>')
+
+
 def show_models(options: dict[str, str]) -> None:
     every = presets()
-    markup.show(
-        title("Models", f"{len(every)} presets; figures at 8,192 tokens × 1, ideal, auto type")
-    )
+    markup.show(title("Models", "figures at 8,192 tokens × 1, ideal, auto type"))
     text = st.text_input(
         "Filter models", key="filter_models", placeholder="name, publisher or kind of layer",
         label_visibility="collapsed",
@@ -41,12 +44,14 @@ def show_models(options: dict[str, str]) -> None:
         markup.show('<p class="under">No preset matches.</p>')
         return
     numbers = (1, 3, 4, 5, 6, 7, 8)
-    markup.show(f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers)}</div>')
+    markup.show(
+        f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers, classes="named")}</div>'
+    )
 
 
 def show_devices(options: dict[str, str]) -> None:
     every = devices()
-    markup.show(title("Devices", f"{len(every)}; any other: type its memory, such as 64 GB"))
+    markup.show(title("Devices", "any other: type its memory, such as 64 GB"))
     text = st.text_input(
         "Filter devices", key="filter_devices", placeholder="name or vendor",
         label_visibility="collapsed",

@@ -56,7 +56,11 @@ def html(shown: Answer) -> str:
     """The sentence and the muted line below it."""
     limits = limits_text(shown.found, strong=STRONG) if shown.found else ""
     under = f'<p class="under">{marked(limits)}</p>' if limits else ""
-    return f'<h1 class="sentence">{marked(sentence(shown))}</h1>{under}'
+    said = marked(sentence(shown))
+    if shown.found and (device := shown.found.budget.device):  # a device's name stays on one line
+        name = esc(device.name)
+        said = said.replace(name, name.replace(" ", "\N{NO-BREAK SPACE}"))
+    return f'<h1 class="sentence">{said}</h1>{under}'
 
 
 def copies(shown: Answer, options: dict[str, str]) -> dict[str, str]:

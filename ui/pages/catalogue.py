@@ -10,6 +10,7 @@ from ui.scenario import chosen
 @guarded
 def show() -> None:
     options = chosen()
+    catalogue.show_heading()
     catalogue.show_models(options)
     st.space("medium")
     catalogue.show_devices(options)
