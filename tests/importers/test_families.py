@@ -2,6 +2,7 @@
 
 import pytest
 
+from calculator.errors import UnsupportedModel
 from calculator.importers.hf_config import model_from_config
 from tests.importers.configs import cache_of, counted, model
 
@@ -234,3 +235,54 @@ def test_llama_nemotron_says_of_each_layer_how_many_heads_share():
     ] * 2
     spec = model(model_type="nemotron-nas", num_key_value_heads=None, block_configs=blocks)
     assert counted(spec) == {"full_attention_of_1": 2, "mlp": 2}
+
+
+TEXT = {
+    "model_type": "qwen3", "num_hidden_layers": 4, "num_attention_heads": 8,
+    "num_key_value_heads": 2, "head_dim": 64,
+}  # fmt: skip
+TOWER = {"num_hidden_layers": 27, "num_attention_heads": 16, "hidden_size": 1152}
+WRAPPERS = {
+    "text_config": {"text_config": TEXT},
+    "llm_config": {"llm_config": TEXT},  # InternVL
+    "language_config": {"language_config": TEXT},  # DeepSeek-VL2
+    "thinker_config": {"thinker_config": {"text_config": TEXT, "audio_config": TOWER}},  # Omni
+}
+
+
+@pytest.mark.parametrize("inside", WRAPPERS.values(), ids=WRAPPERS)
+def test_a_text_model_is_found_under_each_of_its_names(inside):
+    spec = model_from_config({"model_type": "acme_vl", "vision_config": TOWER, **inside})
+    assert (spec.num_hidden_layers, cache_of(spec, "full_attention").head_dim) == (4, 64)
+
+
+def test_what_an_image_counts_as_is_said():  # google/gemma-3-27b-it: 256 tokens an image
+    spec = model_from_config(
+        {"model_type": "acme_vl", "text_config": TEXT, "vision_config": TOWER}
+        | {"mm_tokens_per_image": 256}
+    )
+    assert "An image counts as 256 tokens of the sequence (mm_tokens_per_image)." in (
+        spec.assumptions
+    )
+
+
+def test_an_encoder_keeps_nothing_and_a_decoder_made_of_it_does():
+    bert = {"model_type": "bert", "num_key_value_heads": ...}
+    assert dict(model(**bert).caches) == {"encoder": ()}
+    assert counted(model(**bert, is_decoder=True)) == {"full_attention": 4}
+
+
+def test_mimo_caches_twice_the_heads_in_its_windows():
+    # modeling_mimo_v2_flash.py: num_key_value_heads * 2; configuration: sliding_window_size + 1
+    spec = model(
+        model_type="mimo_v2_flash", head_dim=192, v_head_dim=128, sliding_window_size=128,
+        hybrid_layer_pattern=[0, 1, 1, 0],
+    )  # fmt: skip
+    cache = cache_of(spec, "sliding_attention")
+    assert (cache.num_key_value_heads, cache.v_head_dim, cache.sliding_window) == (4, 128, 129)
+
+
+@pytest.mark.parametrize("model_type", ["blt", "cpmant", "gemma4_assistant", "xlstm", "rwkv"])
+def test_a_type_without_a_size_is_refused_with_the_reason(model_type):
+    with pytest.raises(UnsupportedModel, match=f"{model_type} has no size to compute: "):
+        model(model_type=model_type)

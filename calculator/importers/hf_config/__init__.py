@@ -38,6 +38,8 @@ def model_from_config(
     r = Reader(text.config, text.model_type, class_defaults(text.model_type), text.prefix)
     layers = _layers(r, text)
     dtype = model_dtype(r, text.outer)
+    if note := text.media_note():
+        r.assume(note)
     quantization = text.quantization_config
     label = name or _label(config, source, text.model_type)
     return ModelSpec(

@@ -70,7 +70,10 @@ FAMILIES: dict[str, str] = {
     **_family("encoder_only", no_cache="xlm"),
     **_family(
         "refused",
-        refused="blt cpmant gemma4_assistant gemma4_unified_assistant",
+        refused="""
+            blt cpmant gemma4_assistant gemma4_unified_assistant qwen4_exp_text recurrent_gemma
+            reformer rwkv xlnet xlstm zaya
+        """,
     ),
     **_family(
         "classic",

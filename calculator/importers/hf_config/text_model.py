@@ -20,6 +20,12 @@ _TEXT_KEYS = (
 )
 
 
+_MEDIA_CONFIGS = ("vision_config", "audio_config", "visual", "vision_tower_config")
+_MEDIA_TOKENS = (
+    "mm_tokens_per_image", "vision_soft_tokens_per_image", "image_seq_length", "image_seq_len",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class TextModel:
     """The text model's own configuration, and what stands around it."""
@@ -41,6 +47,18 @@ class TextModel:
             for key, value in self.outer.items()
             if key != self.key and not (key in self.config and self.config[key] == value)
         }
+
+    def media_note(self) -> str:
+        """What an image or a sound counts as, where the model takes any; else empty."""
+        if not any(isinstance(self.outer.get(key), Mapping) for key in _MEDIA_CONFIGS):
+            return ""
+        if self.model_type == "mllama_text_model":
+            return "An image's tokens are the encoder's, and count in cross-attention layers alone."
+        for key in _MEDIA_TOKENS:
+            number = self.outer.get(key)
+            if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 2**20:
+                return f"An image counts as {number} tokens of the sequence ({key})."
+        return "Images and sounds count as the tokens that they take in the sequence."
 
     @property
     def quantization_config(self) -> Mapping[str, Any]:

@@ -130,7 +130,7 @@ def minimax_m3(r: Reader) -> Layers:
         r.waive("sparse_attention_config")
         return _with_index_keys(r, listed, heads)
     sparse = r.inner("sparse_attention_config")
-    if sparse is None or sparse.config.get("use_sparse_attention", True) is not True:
+    if sparse is None or not _is_on(sparse):
         if sparse:
             sparse.waive(*sparse.config)
         return every_layer(FULL, num_layers, heads.full())
@@ -138,7 +138,7 @@ def minimax_m3(r: Reader) -> Layers:
     if len(chosen) != num_layers:
         sparse.invalid("sparse_attention_freq", chosen, f"{num_layers} entries, one a layer")
     sparse.waive(
-        "use_sparse_attention", "sparse_disable_index_value", "sparse_block_size",
+        "sparse_disable_index_value", "sparse_block_size",
         "sparse_init_block", "sparse_local_block", "sparse_num_index_heads", "sparse_score_type",
         "sparse_topk_blocks",
     )  # fmt: skip
@@ -153,6 +153,11 @@ def minimax_m3(r: Reader) -> Layers:
             ),
         },
     )
+
+
+def _is_on(sparse: Reader) -> bool:
+    """On unless it is switched off: an absent switch is on."""
+    return sparse.config.get("use_sparse_attention") is None or sparse.flag("use_sparse_attention")
 
 
 def _with_index_keys(r: Reader, types: tuple[str, ...], heads: Heads) -> Layers:

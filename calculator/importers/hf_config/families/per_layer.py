@@ -10,6 +10,7 @@ from calculator.importers.hf_config.layers import (
     SLIDING,
     Heads,
     Layers,
+    Makers,
     attention_heads,
     by_type,
     check_divides,
@@ -57,38 +58,47 @@ def _heads_in_group(r: Reader, block: object) -> int | None:
 
 
 def mimo_v2_flash(r: Reader) -> Layers:
-    """MiMo-V2-Flash: layers with a window have head counts and widths of their own."""
+    """MiMo-V2-Flash: layers with a window cache twice as many heads as the full ones."""
     num_layers = r.num_hidden_layers()
-    full = _with_value_width(r, "")
-    if r.config.get("layer_types") is None and r.config.get("hybrid_layer_pattern") is None:
-        r.missing("layer_types")
+    types = _mimo_layer_types(r, num_layers)
+    heads = attention_heads(r)._replace(v_head_dim=r.count("v_head_dim"))
+    sliding = heads._replace(num_key_value_heads=2 * heads.num_key_value_heads)
+    for key, value in (
+        ("swa_num_key_value_heads", sliding.num_key_value_heads),
+        ("swa_head_dim", sliding.head_dim),
+        ("swa_v_head_dim", sliding.v_head_dim),
+    ):
+        if r.count_or_none(key) not in (None, value):
+            r.unsupported(key, r.config[key], f"mimo_v2_flash has {value:,} there")
+    r.waive(
+        "sliding_window_size", "sliding_window", "attention_chunk_size", "swa_num_attention_heads",
+        "attention_value_scale", "add_swa_attention_sink_bias", "add_full_attention_sink_bias",
+        "swa_rope_theta", "hybrid_block_size",
+    )  # fmt: skip
+    makers: Makers = {
+        FULL: lambda: (heads.full(),),
+        SLIDING: lambda: (sliding.sliding(_mimo_window(r)),),
+    }
+    return by_type(types, makers)
+
+
+def _mimo_window(r: Reader) -> int:
+    """sliding_window_size counts the tokens before the present one, sliding_window that one too."""
+    before = r.tokens_or_none("sliding_window_size")
+    if before is None:
+        return r.tokens("sliding_window")
+    r.derived("sliding_window", "sliding_window_size + 1")
+    return before + 1
+
+
+def _mimo_layer_types(r: Reader, num_layers: int) -> tuple[str, ...]:
     types = listed_layer_types(r, num_layers, (FULL, SLIDING))
-    if types is None:
-        pattern = r.counts("hybrid_layer_pattern") or []
+    pattern = r.counts("hybrid_layer_pattern")
+    if types is None and pattern is not None:
         if len(pattern) != num_layers:
             r.invalid("hybrid_layer_pattern", pattern, f"{num_layers} entries, one a layer")
         types = tuple(SLIDING if windowed else FULL for windowed in pattern)
-    r.waive(
-        "hybrid_layer_pattern", "hybrid_block_size", "sliding_window_size", "sliding_window",
-        "attention_chunk_size", "swa_num_attention_heads", "attention_value_scale",
-        "add_swa_attention_sink_bias", "add_full_attention_sink_bias", "swa_rope_theta",
-    )  # fmt: skip
-    return by_type(
-        types,
-        {
-            FULL: lambda: (full.full(),),
-            SLIDING: lambda: (_with_value_width(r, "swa_").sliding(r.tokens("sliding_window")),),
-        },
-    )
-
-
-def _with_value_width(r: Reader, prefix: str) -> Heads:
-    own = prefix and r.config.get(f"{prefix}num_key_value_heads") is not None
-    prefix = prefix if own else ""
-    heads = attention_heads(
-        r,
-        heads=(f"{prefix}num_attention_heads",),
-        kv_heads=(f"{prefix}num_key_value_heads",),
-        head_dim=(f"{prefix}head_dim",),
-    )
-    return heads._replace(v_head_dim=r.count_or_none(f"{prefix}v_head_dim"))
+    if types is None:
+        r.class_rule("layer_types", "full attention in the first and every sixth layer")
+        types = tuple(SLIDING if i and (i + 1) % 6 else FULL for i in range(num_layers))
+    return types

@@ -12,6 +12,13 @@ REASONS = {
     "cpmant": "it puts a prompt of its own before every sequence, for which there is no rule here",
     "gemma4_assistant": "it reads the cache of the model it assists and keeps none of its own",
     "gemma4_unified_assistant": "it reads the cache of the model it assists and keeps none",
+    "qwen4_exp_text": "its indexer, n-grams and per-layer embeddings have no rule here",
+    "recurrent_gemma": "its layers hold their states themselves, outside any cache",
+    "reformer": "it hashes tokens into buckets, for which there is no rule here",
+    "rwkv": "RWKV-4 keeps five vectors a layer, for which there is no rule here",
+    "xlnet": "its memory keeps hidden states of mem_len tokens, for which there is no rule here",
+    "xlstm": "its matrix memories have no rule here",
+    "zaya": "its compressed convolutional attention has no rule here",
 }
 
 
