@@ -83,3 +83,8 @@ def _right(column: int, numeric: set[int]) -> str:
 def pair(left: str, right: str) -> str:
     """Two sections side by side, one below the other where there is no room."""
     return f'<div class="pair"><div>{left}</div><div>{right}</div></div>'
+
+
+def scroll(label: str, body: str) -> str:
+    """A table that scrolls sideways by itself where it is wider than the page."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{esc(label)}">{body}</div>'

@@ -14,7 +14,7 @@ from calculator.lesson import (
 )
 from calculator.units import format_gib
 from ui.answer import Answer
-from ui.markup import STRONG, esc, fold, marked, table, title
+from ui.markup import STRONG, esc, fold, marked, scroll, table, title
 
 LOOP = (
     ("cache = empty(layers)", "a (K, V) for every layer"),
@@ -70,7 +70,7 @@ def loop_html(shown: Answer) -> str:
             "One token a pass", f"{shown.fp.model.name}, engine {shown.fp.engine.engine}{several}"
         )
         + f'<p class="text">{esc(text)}</p><pre><code>{lines}</code></pre>'
-        + _scroll("Passes", table(head, rows, right=(1, 2, 3, 4)))
+        + scroll("Passes", table(head, rows, right=(1, 2, 3, 4)))
     )
 
 
@@ -89,7 +89,7 @@ def tensors_html(shown: Answer) -> str:
     return (
         title("What is kept: a list, an entry a layer", f"{shown.fp.num_bytes:,} B in all{more}")
         + f'<p class="text">{esc(text)}</p>'
-        + _scroll("Tensors", table(head, cells, right=(1, 4, 5)))
+        + scroll("Tensors", table(head, cells, right=(1, 4, 5)))
     )
 
 
@@ -100,11 +100,6 @@ def _tensor_row(row: LayerTensors) -> tuple[str, ...]:
         f"<code>{esc(row.layer_type)}</code>", f"{row.layers:,}", esc(row.tensor),
         esc(shape + more), f"{row.bytes_a_layer:,}", f"{row.num_bytes:,}",
     )  # fmt: skip
-
-
-def _scroll(label: str, body: str) -> str:
-    """A table that scrolls sideways by itself where it is wider than the page."""
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{body}</div>'
 
 
 @lru_cache(maxsize=128)
