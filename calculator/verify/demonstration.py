@@ -144,16 +144,16 @@ def demonstration(
 
     cached = generate_with_cache(
         model, prompt, new_tokens, picks(),
-        on_step=lambda step: progress(step, total, "with the cache"),
+        on_step=lambda step: progress(step + 1, total, "with the cache"),
     )  # fmt: skip
     uncached = generate_no_cache(
         model, prompt, new_tokens, picks(),
-        on_step=lambda step: progress(new_tokens + step, total, "without it"),
+        on_step=lambda step: progress(new_tokens + step + 1, total, "without it"),
     )  # fmt: skip
     exact = cached if temperature is None else generate_with_cache(model, prompt, new_tokens)
     losses = []
     for i, dtype in enumerate(ROUNDINGS):
-        progress(2 * new_tokens + i, total, f"with a {dtype} cache")
+        progress(2 * new_tokens + i + 1, total, f"with a {dtype} cache")
         losses.append(loss(model, prompt, exact, dtype))
     return Demonstration(
         model, prompt_tokens, temperature, seed, device, cached, uncached,

@@ -66,7 +66,9 @@ def _class_of(config: Any, override: Override) -> Any:
             for cls in found if isinstance(found, tuple | list) else (found,):
                 if cls.config_class is type(config):
                     return cls._from_config
-    name = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)
+    # a text part whose causal class is listed under the type that wraps it (mllama)
+    outer = config.model_type.removesuffix("_model").removesuffix("_text")
+    name = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(outer)
     if name is None:
         raise UnsupportedModel(
             f"transformers {transformers.__version__} has no class for model type "

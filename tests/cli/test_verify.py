@@ -20,7 +20,7 @@ def python(*words: str) -> subprocess.CompletedProcess[str]:
 @needs_torch
 def test_allocate_in_words():
     out = kvcalc("verify", "gemma-3-4b", "--context", "2k", "--device", "cpu").stdout
-    assert "predicted 103,809,024 B · allocated 103,809,024 B: equal" in out
+    assert "predicted 163,577,856 B · allocated 163,577,856 B: equal" in out
     assert "(1, 4, 1024, 256)" in out
     assert "Engine ideal" in out
 
@@ -88,7 +88,7 @@ def test_without_torch_it_names_the_extra():
 def test_the_asking_process_never_imports_torch():
     code = (
         "import sys, calculator.cli.verify, calculator.verify.child, calculator.verify.jobs\n"
-        "import calculator.verify.switch, calculator.verify.allocate, calculator.verify.generation\n"
+        "import calculator.verify.switch, calculator.verify.allocate, calculator.verify.measure\n"
         "import calculator.verify.real_model, calculator.verify.demonstration\n"
         "print([m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
     )

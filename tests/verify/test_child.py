@@ -30,7 +30,7 @@ def endless() -> Job:
     """A run that would take many minutes."""
     return job_of(
         scenario({"model": "llama-3-8b"}), "generate", device="cpu", threads=1,
-        generation={"prompt_tokens": 8192, "new_tokens": 4096},
+        generation={"prompt_tokens": 64, "new_tokens": 16_384},
     )  # fmt: skip
 
 
