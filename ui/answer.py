@@ -31,11 +31,14 @@ class Answer:
     problem: str = ""
 
 
-@lru_cache(maxsize=512)
 def answer(options: tuple[tuple[str, str], ...], config: str) -> Answer:
     """The answer for options as text; raises CalculatorError where there is no size at all."""
+    return _answer(options, model_of(dict(options)["model"], config))
+
+
+@lru_cache(maxsize=512)
+def _answer(options: tuple[tuple[str, str], ...], model: ModelSpec) -> Answer:
     given: dict[str, object] = dict(options)
-    model = model_of(str(given["model"]), config)
     if "set" in given:
         given["set"] = [text.strip() for text in str(given["set"]).split(",") if text.strip()]
     if given.get("device") == "none":
@@ -56,10 +59,15 @@ def answer(options: tuple[tuple[str, str], ...], config: str) -> Answer:
         return Answer(asked, asked.footprint(), None, str(error))
 
 
-@lru_cache(maxsize=128)
 def model_of(name: str, config: str) -> ModelSpec:
-    """The preset of this name, or the model a pasted configuration describes."""
-    return pasted.model(config) if name == pasted.NAME and config else load_named(name)
+    """The model that was brought under this name, a preset, or one of the Hub.
+
+    Each remembers for itself: the Hub's may change, and is asked again after a while.
+    """
+    return _brought(config) if name in pasted.SLOTS and config else load_named(name)
+
+
+_brought = lru_cache(maxsize=128)(pasted.model)
 
 
 def flags_of(name: str) -> tuple[str, ...]:

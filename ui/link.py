@@ -69,7 +69,7 @@ def link_query(options: dict[str, str], found: Capacity | None) -> str:
         told["overhead"] = (
             text if parse_range("overhead", text) == (low, high) else f"{low}..{high}"
         )
-    if told["model"] == pasted.NAME and (code := pasted.link_code(pasted.text())):
+    if (brought := pasted.text_of(told["model"])) and (code := pasted.link_code(brought)):
         told[pasted.PARAMETER] = code
     return urlencode([*told.items(), ("v", LINK_VERSION)])
 

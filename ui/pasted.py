@@ -1,4 +1,4 @@
-"""A configuration that is pasted, uploaded or carried by a link → a model like any other."""
+"""A model somebody brings: its text in this session and in a link → a model like any other."""
 
 from __future__ import annotations
 
@@ -11,61 +11,91 @@ from typing import Any
 import streamlit as st
 
 from calculator.errors import CalculatorError, InvalidInput
-from calculator.model import ModelSpec
+from ui.brought import DESCRIBED, FILES, GGUF, NAME, compact, kind_of, model_of_text
 
-NAME = "pasted-config"
 PARAMETER = "config"
 MAX_LINK = 4096
 MAX_TEXT = 2**17
 
+__all__ = ["DESCRIBED", "GGUF", "NAME", "PARAMETER", "link_code", "model", "names", "text"]
+
+# what can be chosen as a model → where this session keeps its text
+SLOTS = {NAME: "pasted", GGUF: "pasted_gguf", DESCRIBED: "described"}
+model = model_of_text
+
+
+def names() -> list[str]:
+    """What was brought in this session, as names to choose."""
+    return [name for name in SLOTS if text_of(name)]
+
+
+def text_of(name: str) -> str:
+    """The compact JSON of this name, or an empty text."""
+    return st.session_state.get(SLOTS[name], "") if name in SLOTS else ""
+
 
 def text() -> str:
-    """The configuration of this session as compact JSON, or an empty text."""
-    return st.session_state.get("pasted", "")
+    """The text of the chosen model, if it is one that was brought."""
+    chosen = st.session_state.get("model", st.query_params.get("model"))
+    return text_of(str(chosen))
 
 
-def model(config: str) -> ModelSpec:
-    from calculator.importers.hf_config import model_from_config
-    from calculator.importers.schema import parse_json
+def file_name(name: str) -> str:
+    """What a command calls the file that this model is in."""
+    return FILES[name]
 
-    return model_from_config(parse_json(config), source="a pasted configuration")
+
+COMMANDS = {
+    NAME: "Command, with the configuration saved as config.json",
+    GGUF: "Command, with the file's own name",
+    DESCRIBED: "Command, with the preset saved as presets/models/described/described.toml",
+}
+
+
+def keep(found: str) -> None:
+    """Keeps a compact text and chooses it as the model."""
+    name = kind_of(json.loads(found))
+    st.session_state[SLOTS[name]] = found
+    st.session_state["model"] = name
 
 
 def popover() -> None:
     """Paste or upload; what was typed stays, and an error is one sentence below it."""
+    from ui.blocks import layer_table
+    from ui.gguf_file import choose_file
+
     with st.popover("Paste or upload a config", type="tertiary", icon=":material/upload_file:"):
         st.text_area(
             "config.json", key="config_text", height=180, placeholder='{"model_type": …}',
-            help="A Hugging Face config.json. It stays in this session and in the link you copy.",
+            help="A Hugging Face config.json, the output of gguf-dump, or the lines that llama.cpp "
+            "logs while it loads a model. It stays in this session and in the link you copy.",
         )  # fmt: skip
         st.file_uploader("or upload it", "json", key="config_file", max_upload_size=2)
-        st.button("Use this configuration", on_click=_take, type="primary")
+        st.button("Use this configuration", on_click=_take, type="primary", width="stretch")
+        choose_file()
+        layer_table.open_button()
         if problem := st.session_state.get("config_problem"):
             st.error(problem)
 
 
 def _take() -> None:
-    """The uploaded file if there is one, else the text; kept only if it is a JSON object."""
-    from calculator.importers.schema import parse_json
-
+    """The uploaded file if there is one, else the text; kept only if it can be a model."""
     file = st.session_state.get("config_file")
+    given = file.getvalue() if file else st.session_state.get("config_text", "")
+    take(given, name=file.name if file else "The configuration")
+
+
+def take(given: str | bytes, *, name: str) -> None:
+    """Keeps what was brought, or the sentence on why it is none."""
     try:
-        given = file.getvalue() if file else st.session_state.get("config_text", "")
-        if not given.strip():
-            raise InvalidInput("The configuration is empty; paste the text of a config.json.")
-        found = parse_json(given, name=file.name if file else "The configuration")
+        keep(compact(given, name=name))
+        st.session_state["config_problem"] = ""
     except CalculatorError as error:
         st.session_state["config_problem"] = str(error)
-        return
-    st.session_state["config_problem"] = ""
-    st.session_state["pasted"] = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
-    st.session_state["model"] = NAME
 
 
 def take_from_link(code: str) -> None:
     """Raises InvalidInput where the code is none of ours."""
-    from calculator.importers.schema import parse_json
-
     if len(code) > MAX_LINK:
         raise InvalidInput("config in the link is too long.", field=PARAMETER)
     try:
@@ -75,30 +105,31 @@ def take_from_link(code: str) -> None:
             raise ValueError
     except (ValueError, binascii.Error, zlib.error, UnicodeError):
         raise InvalidInput("config in the link cannot be read.", field=PARAMETER) from None
-    found = parse_json(data, name="config in the link")
-    st.session_state["pasted"] = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+    found = compact(data, name="config in the link")
+    st.session_state[SLOTS[kind_of(json.loads(found))]] = found
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def link_code(config: str) -> str:
-    """The configuration for a link: compressed, only keys that matter; empty if too long."""
+    """The text for a link: compressed, only keys that matter; empty if too long."""
     short = json.dumps(_needed(json.loads(config)), separators=(",", ":"))
     code = base64.urlsafe_b64encode(zlib.compress(short.encode(), 9)).decode("ascii")
     return code if len(code) <= MAX_LINK else ""
 
 
-def _needed(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration without the keys whose absence changes nothing of the model."""
-    from calculator.importers.hf_config import model_from_config
+def _needed(found: dict[str, Any]) -> dict[str, Any]:
+    """A configuration without the keys whose absence changes nothing of the model."""
+    if kind_of(found) != NAME:
+        return found
 
-    def read(found: dict[str, Any]) -> object:
+    def read(config: dict[str, Any]) -> object:
         try:
-            return model_from_config(found, source="link")
+            return model_of_text(json.dumps(config))
         except CalculatorError as error:
             return str(error), getattr(error, "unknown_keys", ()), getattr(error, "keys_read", ())
 
-    whole, kept = read(config), dict(config)
-    for name in config:
+    whole, kept = read(found), dict(found)
+    for name in found:
         without = {k: v for k, v in kept.items() if k != name}
         if without and read(without) == whole:
             kept = without

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calculator.catalog import preset_paths
+from calculator.catalog import load_named, preset_paths
 from calculator.devices import devices
 from calculator.dtypes import CACHE_DTYPES, WEIGHT_DTYPES
 from calculator.engines import ENGINES
 from calculator.errors import CalculatorError
 from calculator.scenario import scenario
 from calculator.units import parse_count
-from ui import pasted
+from ui import hub, pasted
 from ui.answer import flags_of, model_of, overhead_hint
 
 NONE = "none"
@@ -30,9 +30,8 @@ QUICK = {"4K": "4096", "8K": "8192", "32K": "32768", "128K": "131072", "max": "m
 
 
 def models() -> list[str]:
-    """What can be chosen: every preset, and the configuration pasted in this session."""
-    found = sorted(preset_paths())
-    return [pasted.NAME, *found] if pasted.text() else found
+    """What can be chosen: every preset, and what was brought in this session."""
+    return [*pasted.names(), *sorted(preset_paths())]
 
 
 def chosen() -> dict[str, str]:
@@ -54,7 +53,8 @@ def inputs() -> None:
     st.selectbox(
         "Model", ids, index=ids.index(DEFAULTS["model"]), key="model", bind="query-params",
         accept_new_options=True,
-        help="A preset by its id: type to search. Any other model: paste its config.json below.",
+        help="A preset by its id: type to search. Or org/name, or an address, on the Hugging Face "
+        "Hub. Any other model: paste its config.json below.",
     )  # fmt: skip
     pasted.popover()
     model = _model()
@@ -85,8 +85,10 @@ def inputs() -> None:
 
 
 def _model() -> object:
+    name = str(st.session_state.get("model"))
     try:
-        return model_of(str(st.session_state.get("model")), pasted.text())
+        with hub.waiting_for(name):
+            return model_of(name, pasted.text())
     except CalculatorError:
         return None
 
@@ -174,8 +176,9 @@ def problem_with(name: str, text: str) -> tuple[str, str]:
     options = {"model": DEFAULTS["model"], name: text}
     try:
         if name == "model":
-            if text != pasted.NAME or not pasted.text():  # a refused one is shown as refused
-                model_of(text, pasted.text())
+            # one that was brought, or is the Hub's, is shown as refused where it is refused
+            if not pasted.text_of(text) and not hub.is_hub_name(text):
+                load_named(text)
         elif name in LIMITS:
             text = str(parse_count(name, text, at_most=LIMITS[name]))
         elif (name, text) not in UNCHECKED and name != "set":  # flags depend on the engine

@@ -66,6 +66,6 @@ def style_sheet() -> str:
     variables = "".join(
         f"--kv-{role}: light-dark({light}, {dark});" for role, (light, dark) in COLOURS.items()
     )
-    files = (ASSETS / name for name in ("style.css", "lesson.css"))
+    files = (ASSETS / name for name in ("style.css", "lesson.css", "ways.css"))
     rules = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return f"<style>:root {{{variables}}}\n{rules}</style>"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import streamlit as st
 
 from calculator.errors import CalculatorError, UnsupportedModel
-from ui import markup, pasted
+from ui import hub, markup, pasted
+from ui.blocks import ways
 from ui.markup import STRONG, esc, fold, marked, table, title
+from ui.report import at
 from ui.scenario import DEFAULTS
 
 
@@ -19,12 +22,14 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
     under = "A number here would be a guess, so there is none. Your inputs are kept."
     if not isinstance(error, UnsupportedModel):
         under = "Your inputs are kept; change the one named above."
+    config = config_of(options) if isinstance(error, UnsupportedModel) else {}
     markup.show(
         '<span class="tag not" role="status">✕ No size</span>',
         f'<h1 class="sentence refused">{_coded(marked(_bold(sentence, options)))}</h1>'
         f'<p class="under">{under}</p>',
+        ways.measured_html(options, config),
     )
-    read = _keys(error) if isinstance(error, UnsupportedModel) else ""
+    read = _keys(error, config) if isinstance(error, UnsupportedModel) else ""
     st.space("small")
     if read:
         left, right = st.columns([1.3, 1], gap="large")
@@ -33,7 +38,22 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
     else:
         right = st.container(width=420)
     with right:
-        _actions(error)
+        if isinstance(error, UnsupportedModel) and error.field in OF_THE_MODEL:
+            ways.show(error, options, config)
+        else:
+            _actions(error)
+
+
+OF_THE_MODEL = ("model", "model_type", "layer_types", "config", "")
+"""What a refusal is about if no other input than the model would help."""
+
+
+def config_of(options: dict[str, str]) -> dict[str, Any]:
+    """The configuration that was refused, pasted or from the Hub; empty where there is none."""
+    name = options["model"]
+    if name == pasted.NAME:
+        return json.loads(pasted.text() or "{}")
+    return hub.config_of(name) or {}
 
 
 def _coded(html: str) -> str:
@@ -48,14 +68,13 @@ def _bold(sentence: str, options: dict[str, str]) -> str:
     return sentence if quoted else sentence.replace(name, STRONG.format(name))
 
 
-def _keys(error: UnsupportedModel) -> str:
+def _keys(error: UnsupportedModel, config: dict[str, Any]) -> str:
     """The keys that could change the size first, then those that were understood, then the rest."""
-    config = _config()
     rows = []
     if error.model_type:
         without_rule = "no rule" in str(error)
         rows.append(("model_type", error.model_type, NO_RULE if without_rule else READ))
-    rows += [(key, _at(config, key), COULD_CHANGE) for key in error.unknown_keys]
+    rows += [(key, at(config, key), COULD_CHANGE) for key in error.unknown_keys]
     rows += [(key, value, READ) for key, value in error.keys_read if key != "model_type"]
     if not rows:
         return ""
@@ -84,18 +103,6 @@ def _value(value: object) -> str:
     """As the configuration wrote it, cut to a line."""
     text = json.dumps(value, ensure_ascii=False) if value != "…" else "…"
     return esc(text if len(text) <= 60 else text[:59] + "…")
-
-
-def _config() -> dict[str, object]:
-    return json.loads(pasted.text()) if pasted.text() else {}
-
-
-def _at(config: dict[str, object], key: str) -> object:
-    """A value by its key, or by the path of a nested one."""
-    found: object = config
-    for part in key.split("."):
-        found = found.get(part, "…") if isinstance(found, dict) else "…"
-    return found
 
 
 def _actions(error: CalculatorError) -> None:

@@ -65,16 +65,17 @@ def html(shown: Answer) -> str:
 
 def copies(shown: Answer, options: dict[str, str]) -> dict[str, str]:
     """What the popover offers: sentence, link, command, a row of a table."""
-    is_pasted = options["model"] == pasted.NAME
-    link = f"{page_url()}?{link_query(options, shown.found)}"
-    in_link = not is_pasted or pasted.link_code(pasted.text())
-    asked = shown.asked
-    command = asked.command("capacity" if shown.found else "estimate")
-    named = "Command" if not is_pasted else "Command, with the configuration saved as config.json"
+    name = options["model"]
+    brought = pasted.text_of(name)
+    in_link = not brought or pasted.link_code(brought)
+    command = shown.asked.command("capacity" if shown.found else "estimate")
+    file = pasted.file_name(name) if brought else name
     return {
         "Sentence": unmarked(sentence(shown)),
-        "Link" if in_link else "Link, without the pasted configuration, which is too long": link,
-        named: command.replace(pasted.NAME, "config.json"),
+        "Link" if in_link else "Link, without the model, whose text is too long": (
+            f"{page_url()}?{link_query(options, shown.found)}"
+        ),
+        pasted.COMMANDS.get(name, "Command"): command.replace(name, file),
         "Markdown row": markdown_row(shown),
     }
 

@@ -4,15 +4,30 @@ import streamlit as st
 
 from calculator.errors import CalculatorError
 from ui.answer import Answer, answer
-from ui.blocks import bar, charts, details, engine, formula, ladder, layers, refused, verdict
+from ui.blocks import (
+    bar,
+    charts,
+    details,
+    engine,
+    formula,
+    ladder,
+    layer_table,
+    layers,
+    refused,
+    verdict,
+)
 from ui.guard import guarded
 from ui.markup import pair, show
+from ui.pasted import DESCRIBED
 from ui.pasted import text as pasted_text
 from ui.scenario import chosen
 
 
 @guarded
 def page() -> None:
+    if layer_table.is_open():
+        layer_table.show()
+        return
     options = chosen()
     try:
         shown = answer(tuple(options.items()), pasted_text())
@@ -24,6 +39,8 @@ def page() -> None:
         charts.show_context(shown)
     else:
         verdict.show_tag(shown, options)
+        if options["model"] == DESCRIBED:
+            layer_table.show_marked(shown.asked.model)
         prove(shown)
 
 
