@@ -11,6 +11,7 @@ from calculator.engines.base import CacheDtypes, Engine
 from calculator.errors import InvalidInput, UnsupportedModel, shown
 from calculator.items import Item
 from calculator.layers import LayerCache
+from calculator.layers.attention import FullAttention
 from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention
 from calculator.model import ModelSpec
@@ -83,6 +84,7 @@ class Transformers(Engine):
         return major, minor, patch
 
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
+        _refuse_expanded(cache, model)
         if self.release < VERIFIED:
             return self._tensors_before(cache)
         found = _compressed(cache) if isinstance(cache, CompressedAttention) else cache.tensors()
@@ -174,11 +176,15 @@ class Transformers(Engine):
 
 
 FP32 = DTYPES["fp32"]
-STATE_DTYPES: dict[tuple[str, str], Dtype | Follows] = {
+_OWN: dict[tuple[str, str], Dtype | Follows] = {
+    # modeling_minimax.py:MiniMaxLightningAttention, computed in the model's type
     ("minimax", "lightning_attention"): "model",
-    ("inkling_text", "short_convolution"): FP32,  # modeling_inkling.py: convolves in fp32
-    ("inkling2_text", "short_convolution"): FP32,
+    # modeling_inkling.py convolves in fp32
+    ("inkling_mm_model inkling_text inkling2 inkling2_text", "short_convolution"): FP32,
+    # modeling_dots3_note.py scores its index keys in fp32
+    ("dots3_note dots3_note_text", "sparse_indexer"): FP32,
 }
+STATE_DTYPES = {(t, kind): dtype for (types, kind), dtype in _OWN.items() for t in types.split()}
 """(model type, kind of cache) whose states the modelling code keeps in another type than fp32."""
 
 
@@ -191,6 +197,23 @@ def _kept(tensor: StateTensor, own: Dtype | Follows | None) -> StateTensor:
         case Constant(columns) if tensor.name.endswith("convolution"):
             growth = Constant(columns + 1)
     return tensor._replace(growth=growth, dtype=own or tensor.dtype)
+
+
+def _refuse_expanded(cache: LayerCache, model: ModelSpec) -> None:
+    """Falcon's newer form copies its cached heads to every query head before it caches them.
+
+    Source: `modeling_falcon.py`, `FalconAttention._split_heads` (broadcast_to the query's shape).
+    """
+    if (
+        model.model_type == "falcon"
+        and isinstance(cache, FullAttention)
+        and cache.num_key_value_heads > 1
+    ):
+        raise UnsupportedModel(
+            "transformers' code of falcon caches a key for every query head of its newer form, and "
+            f"{model.name} is kept without their number.",
+            field="engine",
+        )
 
 
 def _expanded(cache: LatentAttention) -> tuple[StateTensor, ...]:

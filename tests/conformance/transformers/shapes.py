@@ -39,6 +39,9 @@ def sample(model_type: str, defaults: Values, rng: Random) -> Values:
     for key, choose in FREE.items():
         if defaults.get(key) is not None:
             values[key] = choose(rng)
+    for key in NULL:
+        if key in values and rng.random() < 0.15:
+            values[key] = None
     _layer_types(values, defaults, layers, rng)
     if defaults.get("is_decoder") is False and not defaults.get("is_encoder_decoder"):
         values["is_decoder"] = rng.random() < 0.7
@@ -89,6 +92,9 @@ def _layer_types(values: Values, defaults: Values, layers: int, rng: Random) -> 
         values["layer_types"] = some_of_each(known, layers, rng)
 
 
+NULL = ("head_dim", "num_key_value_heads", "sliding_window")
+"""Keys that a file may set to null, where the class lets it."""
+
 FREE: dict[str, Callable[[Random], Any]] = {
     "sliding_window": lambda r: r.randint(2, 40),
     "attention_chunk_size": lambda r: r.randint(2, 40),
@@ -115,4 +121,15 @@ FREE: dict[str, Callable[[Random], Any]] = {
     "mamba_d_conv": lambda r: r.randint(2, 5),
     "use_sliding_window": lambda r: r.random() < 0.7,
     "max_window_layers": lambda r: r.randint(0, 4),
+    "multi_query": lambda r: r.random() < 0.5,
+    "new_decoder_architecture": lambda r: r.random() < 0.5,
+    "no_rope_layer_interval": lambda r: r.randint(1, 4),
+    "sliding_window_pattern": lambda r: r.randint(2, 4),
+    "prefix_dense_sliding_window_pattern": lambda r: r.randint(1, 3),
+    "global_attn_every_n_layers": lambda r: r.randint(1, 4),
+    "local_attention": lambda r: r.randint(4, 40),
+    "layer_group_size": lambda r: r.randint(1, 4),
+    "H_cycles": lambda r: r.randint(1, 3),
+    "L_cycles": lambda r: r.randint(1, 3),
+    "mamba_ssm_cache_dtype": lambda r: r.choice(("float32", "bfloat16")),
 }
