@@ -125,10 +125,10 @@ def _real_model(job: Job, asked: Scenario, progress: Any) -> dict[str, Any]:
         budget_bytes=job.budget_bytes,
         progress=progress,
     )
-    assert found.footprint is not None
-    part = found.footprint.to_dict()
-    kept = {k: part[k] for k in ("request", "engine", "assumptions")}
-    result = {**found.to_dict(), **kept}
+    result = found.to_dict()
+    if found.footprint:
+        part = found.footprint.to_dict()
+        result |= {k: part[k] for k in ("request", "engine", "assumptions")}
     if asked.engine.engine not in ("ideal", "transformers"):
         name = asked.engine.engine
         result["notes"].append(f"Engine {name} left out: the real code is transformers' own.")

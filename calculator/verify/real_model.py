@@ -111,8 +111,6 @@ def _run(
             field="model_type",
         )
     request, shortened = _within(request, special, config.model_type)
-    if shortened and model is not None and shortened_away(model, request):
-        notes = (*notes, "A state does not depend on how many tokens have gone by.")
     notes = (*notes, *shortened)
     if special.encoder and request.encoder_seq_len is None:
         raise InvalidInput(
@@ -125,14 +123,24 @@ def _run(
         notes = (*notes, "A twin on CPU: the same cache, small where the cache is not touched.")
         config = twin
     progress(1, 3, f"building {config.model_type}")
-    found = _predicted(model, request)
+    found, reason = _predicted(model, request)
     measured = _measure(config, special, request)
     progress(3, 3, "done")
-    return RealModel(found, measured, special.device, request.longest, request.num_sequences, notes)
+    notes = (*notes, *reason)
+    tokens, sequences = request.longest, request.num_sequences
+    return RealModel(found, measured, special.device, tokens, sequences, notes)
 
 
-def _predicted(model: ModelSpec | None, request: Request) -> Footprint | None:
-    return footprint(model, request, engine("transformers")) if model else None
+def _predicted(
+    model: ModelSpec | None, request: Request
+) -> tuple[Footprint | None, tuple[str, ...]]:
+    """The engine's prediction; where it refuses the model, why there is none."""
+    if model is None:
+        return None, ()
+    try:
+        return footprint(model, request, engine("transformers")), ()
+    except UnsupportedModel as error:
+        return None, (f"No prediction: {error}",)
 
 
 def _measure(config: Any, special: Override, request: Request) -> Measured:
@@ -164,12 +172,6 @@ def _within(
         f"both for {special.max_tokens:,}."
     )
     return replace(request, seq_len=special.max_tokens), (note,)
-
-
-def shortened_away(model: ModelSpec, request: Request) -> bool:
-    """Whether the prediction is the same for any number of tokens from these on."""
-    found = footprint(model, request, engine("transformers"))
-    return not found.bytes_per_token
 
 
 def _left_out(request: Request, model: ModelSpec, *, rebuilt: bool) -> tuple[str, ...]:

@@ -127,6 +127,19 @@ def _glm_moe_dsa(model: ModelSpec, values: Values) -> Values:
     }
 
 
+def _mimo_v2_flash(model: ModelSpec, values: Values) -> Values:
+    """Its code gives layers with a window twice the cached heads of the full ones."""
+    full = first(model, FullAttention)
+    if full is None:
+        return {}
+    heads = heads_of(2 * full.num_key_value_heads, full.head_dim, values)
+    return {
+        **heads,
+        "num_key_value_heads": full.num_key_value_heads,
+        "layer_types": list(model.every_layer_type()),
+    }
+
+
 def _mllama(model: ModelSpec, values: Values) -> Values:
     every = model.every_layer_type()
     return {"cross_attention_layers": [i for i, t in enumerate(every) if t == "cross_attention"]}
@@ -144,6 +157,7 @@ _TYPES: dict[str, Callable[[ModelSpec, Values], Values]] = {
     "jamba": _jamba,
     "lfm2": _with_room,
     "lfm2_moe": _with_room,
+    "mimo_v2_flash": _mimo_v2_flash,
     "mllama_text_model": _mllama,
     "zamba2": _zamba2,
 }

@@ -19,11 +19,11 @@ SAMPLE = (
     "llama-3-8b", "gemma-3-4b", "gemma-3n-e4b", "gpt-oss-20b", "llama-4-scout", "deepseek-v2-lite",
     "deepseek-v3.2", "jamba-v0.1", "nemotron-nano-9b-v2", "zamba2-2.7b", "falcon-h1-7b",
     "lfm2-1.2b", "mamba-2.8b", "qwen3.5-27b", "flan-t5-xxl", "gpt2", "qwen3-vl-2b", "falcon-7b",
-    "llama-3.2-11b-vision",
+    "llama-3.2-11b-vision", "mimo-v2-flash",
 )  # fmt: skip
 EVERY = tuple(m.id for m in kv.presets())
 # What transformers' class of the type does not have, or keeps otherwise than the preset can say.
-OTHERWISE = {"mimo-v2-flash": "would read back as other layers", "falcon-40b": "every query head"}
+OTHERWISE = {"falcon-40b": "every query head"}
 
 
 def without_class() -> set[str]:
@@ -98,6 +98,24 @@ def test_a_configuration_the_importer_refuses_is_measured_beside_no_rule():
     assert (found.predicted_bytes, found.equal) == (None, None)
     assert found.measured.num_bytes == 2 * 3 * 2 * 40 * 2 * 16 * 2
     assert f"transformers {transformers.__version__}, not from a rule" in found.notes[0]
+
+
+def test_falcons_newer_form_has_no_prediction_and_is_measured():
+    """Its code copies two cached heads to the four query heads before it caches them."""
+    config = {
+        "model_type": "falcon", "num_hidden_layers": 3, "hidden_size": 64, "vocab_size": 99,
+        "num_attention_heads": 4, "num_kv_heads": 2, "new_decoder_architecture": True,
+        "dtype": "bfloat16",
+    }  # fmt: skip
+    found = real_model(model_from_config(config), kv.Request(40), config=config)
+    assert found.measured.num_bytes == 3 * 2 * 40 * 4 * 16 * 2
+    assert (found.predicted_bytes, found.equal) == (None, None)
+    assert "every query head" in found.notes[-1]
+
+
+def test_the_transformers_engine_refuses_what_it_cannot_know_of_falcon():
+    with pytest.raises(kv.UnsupportedModel, match="every query head"):
+        kv.footprint(kv.load_model("falcon-40b"), kv.Request(9), kv.engine("transformers"))
 
 
 def test_code_that_looks_at_values_runs_as_a_twin_on_cpu():
