@@ -6,7 +6,12 @@ import pytest
 
 from calculator.catalog import preset_paths
 from calculator.devices import devices
+from calculator.errors import SourceUnavailable
 from tests.ui.pages import again, markup, opened, plain, press, sentence, tag, typed
+from ui.answer import answer
+from ui.blocks import verdict
+from ui.markup import unmarked
+from ui.scenario import DEFAULTS
 
 GEMMA = {"model": "gemma-3-27b", "context": "131072", "device": "h100-sxm-80gb"}
 UNKNOWN = {
@@ -111,19 +116,17 @@ def test_a_typed_device_is_named_as_typed():
     assert "59.60 GiB as typed" in plain(markup(page))
 
 
-def test_a_mistyped_device_keeps_the_size_and_the_inputs():
-    page = typed(opened(), device="abacus")
-    assert "1.00 GiB" in sentence(page)
-    assert "device is 'abacus'" in sentence(page)
-    assert page.session_state["device"] == "abacus"
+def test_a_mistyped_device_keeps_the_size():
+    shown = answer(tuple((DEFAULTS | {"device": "abacus"}).items()), "")
+    said = unmarked(verdict.sentence(shown))
+    assert "1.00 GiB" in said
+    assert "device is 'abacus'" in said
+    assert shown.found is None
 
 
 def test_a_mistyped_model_is_refused_with_the_nearest_one():
-    page = typed(opened(), model="gemma-3-27bb")
-    assert tag(page) == "✕ No size"
-    assert "GiB" not in plain(markup(page))
-    assert "Use gemma-3-27b" in [button.label for button in page.button]
-    assert page.session_state["model"] == "gemma-3-27bb"
+    with pytest.raises(SourceUnavailable, match=r"did you mean gemma-3-27b\?"):
+        answer(tuple((DEFAULTS | {"model": "gemma-3-27bb"}).items()), "")
 
 
 def test_a_length_that_is_typed_wrong_stays_in_its_box():
