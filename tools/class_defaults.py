@@ -58,11 +58,22 @@ def main() -> None:
         if inner is not None and getattr(inner, "model_type", ""):
             text_types[model_type] = inner.model_type
             types.setdefault(inner.model_type, class_defaults(inner))
+        elif text_type := default_text_type(config_class):
+            text_types[model_type] = text_type
     rows = ",\n".join(f"  {json.dumps(t)}: {json.dumps(types[t])}" for t in sorted(types))
     OUTPUT.write_text(
         f'{{\n "generated_by": "tools/class_defaults.py, transformers {__version__}",\n'
         f' "text_types": {json.dumps(text_types, sort_keys=True)},\n "types": {{\n{rows}\n }}\n}}\n'
     )
+
+
+def default_text_type(config_class: type) -> str | None:
+    """What a wrapper whose text model may be of any type holds when it is left to its defaults."""
+    try:
+        text = config_class().get_text_config(decoder=True)
+    except Exception:  # some classes do not stand on their defaults
+        return None
+    return None if isinstance(text, config_class) else text.model_type
 
 
 def generating_types() -> set[str]:

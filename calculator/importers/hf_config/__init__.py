@@ -130,6 +130,9 @@ def _label(config: Mapping[str, Any], source: str, model_type: str) -> str:
     given = config.get("_name_or_path")
     if isinstance(given, str) and 0 < len(given) <= 96 and given.isprintable():
         return given.strip("/").rsplit("/", 1)[-1] or model_type
+    path = source.replace("\\", "/").removesuffix("/config.json").removesuffix(".json")
+    if path != source and (last := path.rsplit("/", 1)[-1]) not in ("", ".", "..", "config"):
+        return last[:96]
     return f"a {model_type[:48]} model"
 
 

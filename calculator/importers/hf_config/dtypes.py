@@ -17,6 +17,7 @@ _CACHE_DTYPES = {
     "fp8": "fp8", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "int8": "int8", "nvfp4": "nvfp4",
     "fp4": "nvfp4", "bf16": "bf16", "bfloat16": "bf16", "fp16": "fp16", "float16": "fp16",
 }  # fmt: skip
+_CACHE_KEYS = ("kv_cache_scheme", "kv_cache_quant_algo")
 _METHODS = {"fp8": "fp8", "fbgemm_fp8": "fp8", "mxfp4": "mxfp4", "nvfp4": "nvfp4"}
 
 
@@ -42,6 +43,9 @@ def model_dtype(r: Reader, outer: Mapping[str, Any]) -> str:
 
 def cache_dtype(quantization: Mapping[str, Any]) -> str | None:
     """The cache's type, if the checkpoint's quantisation configuration names one."""
+    for key, value in quantization.items():
+        if "kv_cache" in str(key) and value and key not in _CACHE_KEYS:
+            _refused(str(key), value)
     scheme = quantization.get("kv_cache_scheme")
     algo = quantization.get("kv_cache_quant_algo")
     if isinstance(scheme, Mapping):

@@ -67,7 +67,7 @@ FAMILIES: dict[str, str] = {
             rembert roberta roberta-prelayernorm roc_bert roformer xlm-roberta xlm-roberta-xl xmod
         """,
     ),
-    **_family("encoder_only", no_cache="xlm"),
+    **_family("encoder_only", no_cache="openai-gpt xlm"),
     **_family(
         "refused",
         refused="""
@@ -81,7 +81,7 @@ FAMILIES: dict[str, str] = {
         hunyuan="hunyuan",
         jetmoe="jetmoe",
         gpt="""
-            biogpt bloom codegen ctrl gpt-sw3 gpt2 gpt_neox gpt_neox_japanese gptj openai-gpt opt
+            biogpt bloom codegen ctrl gpt-sw3 gpt2 gpt_neox gpt_neox_japanese gptj opt
             persimmon xglm
         """,
         mpt="mpt",

@@ -35,6 +35,9 @@ def bart(r: Reader) -> Layers:
         "normalize_embedding", "add_final_layer_norm", "add_bias_logits",
         "force_bos_token_to_be_generated",
     )  # fmt: skip
+    if r.flag("use_prompt"):  # MVP
+        r.unsupported("use_prompt", True, "prompts that a model adds itself have no rule here")
+    r.waive("prompt_length", "prompt_mid_dim")
     heads = r.count("decoder_attention_heads")
     width = derived_head_dim(r, heads, ("d_model", "hidden_size"))
     return with_cross(num_layers, Heads(heads, width))

@@ -10,7 +10,7 @@ ENCODER = "encoder"
 
 
 def no_cache(r: Reader) -> Layers:
-    """XLM: its model code has no cache at all."""
+    """XLM and the first GPT: their model code has no cache at all."""
     r.waive(*r.config)
     r.assume(f"Model type {r.model_type} keeps no cache: it sees all tokens at every step.")
     return every_layer(ENCODER, r.num_hidden_layers())

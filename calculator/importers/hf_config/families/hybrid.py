@@ -86,7 +86,14 @@ def falcon_h1(r: Reader) -> Layers:
     """Falcon-H1: attention and Mamba-2 side by side in every layer."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
     waive_kernel_choices(r)
-    r.waive("mamba_expand", "ssm_multipliers", "attn_layer_indices", "key_multiplier")
+    r.waive(
+        "mamba_expand",
+        "ssm_multipliers",
+        "ssm_in_multiplier",
+        "ssm_out_multiplier",
+        "attn_layer_indices",
+        "key_multiplier",
+    )
     r.waive("mlp_expansion_factor", "mamba_use_mlp")
     inner = r.count_or_none("mamba_d_ssm") or r.count("mamba_expand") * r.count("hidden_size")
     state = _mamba2_cache(r, inner, r.count("mamba_n_heads"))

@@ -104,7 +104,14 @@ def bailing_hybrid(r: Reader) -> Layers:
     if types is None:
         types = full_every(num_layers, r.count("layer_group_size"), LINEAR)
     r.waive("layer_group_size", "linear_conv_kernel_dim", "linear_num_heads", "linear_head_dim")
-    r.waive("group_norm_size", "linear_silu", "use_linear_silu", "short_conv_kernel_size")
+    r.waive(
+        "group_norm_size",
+        "kda_safe_gate",
+        "kda_lower_bound",
+        "linear_silu",
+        "use_linear_silu",
+        "short_conv_kernel_size",
+    )
     latent = latent_cache(r)
     delta = KimiDeltaAttention(
         "kimi_delta_attention",
