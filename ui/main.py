@@ -17,6 +17,7 @@ if str(HERE.parent) not in sys.path:  # the page's own modules are imported as `
     sys.path.insert(0, str(HERE.parent))
 
 from ui import scheme  # noqa: E402
+from ui.guard import guarded  # noqa: E402
 from ui.link import read_link  # noqa: E402
 from ui.markup import esc, show  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
@@ -37,7 +38,7 @@ page = st.navigation(
 if not embedded:
     st.logo(str(ASSETS / f"logo-{'dark' if is_dark() else 'light'}.svg"), size="medium")
     with st.sidebar:
-        inputs()
+        guarded(inputs)()
 if notes := st.session_state["link_notes"]:
     lines = "".join(f"<p>{esc(sentence)}</p>" for sentence in notes)
     show(f'<div class="notice" role="status">{lines}</div>')

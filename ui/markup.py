@@ -8,6 +8,8 @@ from html import escape
 
 import streamlit as st
 
+from calculator.units import GIB, format_bytes, format_gib
+
 STRONG, MUTED = "\x02{}\x03", "\x04{}\x05"
 _UNITS = re.compile(r"(\d) (?:(GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|(%))|(\d) × (?=[A-Za-z])")
 
@@ -78,6 +80,11 @@ def table(
 
 def _right(column: int, numeric: set[int]) -> str:
     return ' class="r"' if column in numeric else ""
+
+
+def size(num_bytes: int) -> str:
+    """From a GiB on in GiB with two decimals, below in the unit that fits."""
+    return format_gib(num_bytes) if num_bytes >= GIB else format_bytes(num_bytes)
 
 
 def pair(left: str, right: str) -> str:

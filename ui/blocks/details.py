@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from calculator.charts.crossing import outgrows_weights
 from calculator.fixes import fixes
-from calculator.units import GIB, format_bytes
+from calculator.units import GIB
 from calculator.verdict import gib_range
 from ui.answer import Answer
-from ui.markup import esc, fold, table, title
+from ui.markup import esc, fold, size, table, title
 
 
 @lru_cache(maxsize=128)
@@ -63,8 +63,8 @@ def growth_html(shown: Answer) -> str:
     """The fixed part, the rate, and where the cache outgrows the weights."""
     fp = shown.fp
     rows = [
-        (name, f"{size:,} B", format_bytes(size))
-        for name, size in (
+        (name, f"{num_bytes:,} B", size(num_bytes))
+        for name, num_bytes in (
             ("One more token", fp.bytes_per_token),
             ("Fixed part", fp.fixed_bytes),
             ("Growing part", fp.num_bytes - fp.fixed_bytes),
@@ -75,7 +75,8 @@ def growth_html(shown: Answer) -> str:
     remark = f"all {number} devices together" if number > 1 else ""
     rows += _crossing_rows(shown)
     cells = [tuple(esc(cell) for cell in row) for row in rows]
-    return title("What is fixed, what grows", remark) + table(("", "", ""), cells, right=(1, 2))
+    heading = title("What is fixed, what grows", remark)
+    return f'<div class="beside-switch">{heading}</div>' + table(("", "", ""), cells, right=(1, 2))
 
 
 def _crossing_rows(shown: Answer) -> list[tuple[str, str, str]]:

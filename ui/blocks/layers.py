@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from calculator.charts.strip import LayerKind, layer_kinds, period
 from calculator.model import shortest_pattern
-from calculator.units import format_bytes
 from ui.answer import Answer
-from ui.markup import esc, fold, table, title
+from ui.markup import esc, fold, size, table, title
 from ui.theme import KIND_ROLES
 
 WIDEST = 64
+MOST = 512
 PLAIN_WORDS = (
     "Full", "Sliding", "Chunked", "Cross", "Latent", "Sparse", "Compressed", "Short", "Gated",
     "Lightning", "Shares",
@@ -27,12 +27,15 @@ def html(shown: Answer) -> str:
     sorted_kinds = sorted(kinds.values(), key=lambda kind: -kind.added_each)
     number = model.num_hidden_layers
     every = model.every_layer_type()
-    cells = "".join(_cell(i, kinds[name]) for i, name in enumerate(every[:512], start=1))
+    told = {name: _told(kind) for name, kind in kinds.items()}
+    cells = "".join(
+        _cell(i, kinds[name], told[name]) for i, name in enumerate(every[:512], start=1)
+    )
     label = "; ".join(_words(kind) for kind in sorted_kinds)
     wide = number if number <= WIDEST else -(-number // -(-number // WIDEST))
     narrow = period(shortest_pattern(model.layer_types))
     parts = (
-        title(f"{number:,} layers", "hover: bytes, and what one more token adds"),
+        title(f"{number:,} layers", remark),
         f'<div class="strip" role="img" aria-label="{esc(f"{number} layers: {label}.")}" '
         f'style="--wide:{wide};--narrow:{min(narrow, number)}">{cells}</div>',
         f'<div class="legend">{"".join(_legend(kind) for kind in sorted_kinds)}</div>',
@@ -51,11 +54,13 @@ def _role(kind: LayerKind) -> str:
     return KIND_ROLES[kind.letter[0]] if kind.letter else "none"
 
 
-def _cell(number: int, kind: LayerKind) -> str:
-    text = esc(
-        f"Layer {number}, {_name(kind)}: {format_bytes(kind.bytes_each)}, "
-        f"one more token adds {format_bytes(kind.added_each)}"
-    )
+def _told(kind: LayerKind) -> str:
+    held, added = size(kind.bytes_each), size(kind.added_each)
+    return esc(f"{_name(kind)}: {held}, one more token adds {added}")
+
+
+def _cell(number: int, kind: LayerKind, told: str) -> str:
+    text = f"Layer {number}, {told}"
     if not kind.letter:
         return f'<span class="none" title="{text}"></span>'
     part = "part" if kind.letter[0] in "SR" else "whole"
@@ -64,15 +69,15 @@ def _cell(number: int, kind: LayerKind) -> str:
 
 
 def _words(kind: LayerKind) -> str:
-    return f"{kind.layers} {_name(kind)} of {format_bytes(kind.bytes_each)} each"
+    return f"{kind.layers} {_name(kind)} of {size(kind.bytes_each)} each"
 
 
 def _legend(kind: LayerKind) -> str:
     letter = f"{kind.letter[0]}: " if kind.letter and kind.letter[0] != "S" else ""
     label = f"{letter}{_name(kind)}, {kind.layers}"
     swatch = f'<span class="sw k-{_role(kind)}"></span>'
-    size = f'<b class="n">{format_bytes(kind.bytes_each)} each</b>' if kind.letter else ""
-    return f"<span><span>{swatch}{esc(label)}</span>{size}</span>"
+    held = f'<b class="n">{size(kind.bytes_each)} each</b>' if kind.letter else ""
+    return f"<span><span>{swatch}{esc(label)}</span>{held}</span>"
 
 
 def _table(kinds: list[LayerKind]) -> str:
