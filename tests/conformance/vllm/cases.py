@@ -57,11 +57,7 @@ CASES = (
     Case("gemma-4-26b-a4b", "google__gemma-4-26B-A4B", architecture="Gemma4ForCausalLM"),
     Case(*GPT_OSS, pp=4, available_bytes=20_000_000_000),
     Case(*GPT_OSS, tp=8, flags={"async_scheduling": False}),
-    Case(
-        *GPT_OSS,
-        tp=8,
-        flags={"kv_cache_dtype": "fp8", "attention_backend": "FLASHINFER", "block_size": 64},
-    ),
+    Case(*GPT_OSS, tp=8, flags={"kv_cache_dtype": "fp8", "block_size": 64}),
     Case("olmo-3.1-32b", "allenai__Olmo-3.1-32B-Instruct", tp=4),
     Case("exaone-4.0-32b", "LGAI-EXAONE__EXAONE-4.0-32B", tp=2),
     Case("mimo-v2-flash", "XiaomiMiMo__MiMo-V2-Flash", tp=4),
