@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from calculator.errors import CalculatorError
 from calculator.scenario import Scenario
-from calculator.verify.jobs import Job, Method, job_of
+from calculator.verify.jobs import METHODS, Job, Method, job_of
 from ui import pasted
 from ui.answer import Answer
 from ui.runs import Key
@@ -22,24 +22,11 @@ def key_of(shown: Answer, config: str) -> Key:
 
 
 def job_for(
-    shown: Answer, options: dict[str, str], config: str, method: Method, more: dict[str, Any]
+    shown: Answer, config: Mapping[str, Any], method: Method, more: Mapping[str, Any]
 ) -> Job:
-    """A pasted configuration is run as it was pasted, not rebuilt from the model."""
-    published = config_of(options, config) if method == "real-model" else None
+    """A configuration that was brought is run as it is, not rebuilt from the model."""
+    published = config if method == "real-model" else None
     return job_of(shown.asked, method, config=published, **more)
-
-
-def config_of(options: dict[str, str], config: str) -> dict[str, Any] | None:
-    """The pasted configuration of transformers, if one is chosen."""
-    if options["model"] != pasted.NAME or not config:
-        return None
-    from calculator.importers.schema import parse_json
-
-    try:
-        found = parse_json(config)
-    except CalculatorError:  # a GGUF header is no configuration
-        return None
-    return found if "model_type" in found else None
 
 
 def measured_job(options: dict[str, str], config: dict[str, Any], more: dict[str, Any]) -> Job:
@@ -49,5 +36,8 @@ def measured_job(options: dict[str, str], config: dict[str, Any], more: dict[str
 
 
 def command(asked: Scenario) -> str:
-    text = asked.command("verify").replace(pasted.NAME, "config.json")
-    return f"{text} --method real-model"
+    """The checks as a person without this page runs them."""
+    text, name = asked.command("verify"), dict(asked.options)["model"]
+    if name in pasted.SLOTS:
+        text = text.replace(name, pasted.file_name(name))
+    return "\n".join(f"{text} --method {method}" for method in METHODS)

@@ -1,53 +1,58 @@
 """Verify: the prediction beside real tensors, transformers' own code, and a cache at work."""
 
 import json
+from typing import Any
 
 import streamlit as st
 
-from calculator.errors import CalculatorError, UnsupportedModel
+from calculator.errors import CalculatorError
 from calculator.verify.switch import is_local, refusal
 from ui import runs
-from ui.answer import answer
-from ui.blocks import proof, unpredicted
+from ui.answer import Answer, answer
+from ui.blocks import layer_table, proof, refused, ways
 from ui.blocks.checks import CHECKS, show_checks, show_settings
 from ui.blocks.generated import show_generated
 from ui.guard import guarded
 from ui.markup import esc, show
 from ui.pasted import text as pasted_text
 from ui.scenario import chosen
-from ui.verification import command, config_of, job_for, key_of
+from ui.verification import command, job_for, key_of
 
 
 @guarded
 def page() -> None:
-    options, config = chosen(), pasted_text()
-    off = refusal(is_local=is_local(st.context.ip_address, st.context.headers.to_dict()))
-    try:
-        shown = answer(tuple(options.items()), config)
-    except CalculatorError as error:
-        if isinstance(error, UnsupportedModel) and config_of(options, config):
-            unpredicted.show(error, options, config, off)
-        else:
-            show(
-                '<span class="tag not" role="status">✕ Nothing to check</span>',
-                f'<h1 class="sentence refused">{esc(error)}</h1>',
-            )
+    if layer_table.is_open():
+        layer_table.show()
         return
-    key = key_of(shown, config)
+    options, given = chosen(), pasted_text()
+    try:
+        shown = answer(tuple(options.items()), given)
+    except CalculatorError as error:
+        refused.show(error, options)
+        if found := runs.result("real-model", ways.key_of(options, refused.config_of(options))):
+            _show_results({"real-model": found}, "refused")
+        return
+    key = key_of(shown, given)
     runs.cancel_others(key)
     results = {c.method: r for c in CHECKS if (r := runs.result(c.method, key))}
     show(proof.tag_html(results), proof.sentence_html(shown, results))
-    if off:
-        show(f'<div class="notice" role="status">{esc(off)}</div>')
-    else:
-        show_checks(key, lambda method, more: job_for(shown, options, config, method, more))
-        show_settings()
+    _show_checks(shown, key, refused.config_of(options))
     show(proof.figures_html(shown, results))
     _show_results(results, shown.fp.model.id or "model")
     show(proof.command_html(command(shown.asked)))
 
 
-def _show_results(results: dict[str, dict[str, object]], model: str) -> None:
+def _show_checks(shown: Answer, key: runs.Key, config: dict[str, Any]) -> None:
+    """The buttons, or why this server has none."""
+    headers = st.context.headers.to_dict()
+    if off := refusal(is_local=is_local(st.context.ip_address, headers)):
+        show(f'<div class="notice" role="status">{esc(off)}</div>')
+        return
+    show_checks(key, lambda method, more: job_for(shown, config, method, more))
+    show_settings()
+
+
+def _show_results(results: dict[str, dict[str, Any]], model: str) -> None:
     """Each check's own section, with its result as JSON."""
     for method, found in results.items():
         st.space("small")
