@@ -29,6 +29,7 @@ TINY_LLAMA = {
 def test_the_first_screen_answers_before_anything_is_clicked():
     page = opened()
     assert not page.exception
+    assert not page.error
     assert sentence(page).startswith(
         "Llama-3.1-8B, 8,192 tokens × 1, bf16 cache, ideal: 1.00 GiB (1.07 GB). "
         "Fits one H100 80 GB with "

@@ -28,9 +28,11 @@ def html(shown: Answer) -> str:
     number = model.num_hidden_layers
     every = model.every_layer_type()
     told = {name: _told(kind) for name, kind in kinds.items()}
-    cells = "".join(
-        _cell(i, kinds[name], told[name]) for i, name in enumerate(every[:512], start=1)
-    )
+    remark = "hover: bytes, and what one more token adds"
+    if number > MOST:
+        remark += f"; the first {MOST} are drawn"
+    drawn = enumerate(every[:MOST], start=1)
+    cells = "".join(_cell(i, kinds[name], told[name]) for i, name in drawn)
     label = "; ".join(_words(kind) for kind in sorted_kinds)
     wide = number if number <= WIDEST else -(-number // -(-number // WIDEST))
     narrow = period(shortest_pattern(model.layer_types))
