@@ -14,6 +14,7 @@ from calculator.verify.device import (
     counters,
     device_name,
     free_memory,
+    is_out_of_memory,
     settle,
     synchronize,
     versions,
@@ -155,17 +156,18 @@ def _measure(
     done = 0
     try:
         for row in rows:
-            first = len(held)
-            for tensor in _tensors(row, device):
-                held.append(tensor)
-                done += tensor.untyped_storage().nbytes()
+            first, tensors = len(held), _tensors(row, device)
+            # no name for a tensor but its place in `held`, so that clearing that frees it
+            for _ in range(row.num_tensors):
+                held.append(next(tensors))
+                done += held[-1].untyped_storage().nbytes()
                 progress(done, total, f"{row.layer_type} {row.tensor}")
             own = sum(t.untyped_storage().nbytes() for t in held[first:])
             measured.append(Measured(row, own))
         synchronize(device)
         after = counters(device)
     except (RuntimeError, MemoryError) as error:
-        if not _is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         raise DoesNotFit(
             f"Out of memory on {device} after {format_gib(done)} of {format_gib(total)}; "
@@ -195,13 +197,6 @@ def _warm_up(device: str) -> None:
 
     torch.zeros((1,), device=device)
     settle(device)
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    import torch
-
-    known = (MemoryError, torch.OutOfMemoryError)
-    return isinstance(error, known) or "memory" in str(error).lower()
 
 
 def _reported(device: str, changes: dict[str, int], rows: tuple[Planned, ...]) -> dict[str, Any]:

@@ -93,8 +93,13 @@ class Run:
             if _QUEUE.wait_for_turn(self, self._must_stop):
                 self._state = "running"
                 self._supervise()
-            self._end("cancelled" if self._cancelled.is_set() else "failed")
+        except OSError as error:
+            reason = error.strerror or "unknown reason"
+            self._error = DoesNotFit(
+                f"The child process could not be started: {reason}.", field="method"
+            )
         finally:
+            self._end("cancelled" if self._cancelled.is_set() else "failed")
             _QUEUE.leave(self)
             self._over.set()
 

@@ -58,7 +58,22 @@ def device_name(device: str) -> str:
 
     if device == "cuda":
         return str(torch.cuda.get_device_name())
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether this is how torch says that memory has run out: on CPU a plain RuntimeError."""
+    import torch
+
+    known = (MemoryError, torch.OutOfMemoryError)
+    text = str(error).lower()
+    return isinstance(error, known) or (
+        isinstance(error, RuntimeError) and ("out of memory" in text or "allocate memory" in text)
+    )
 
 
 def versions(device: str, *, transformers: bool = False) -> dict[str, str]:

@@ -74,6 +74,7 @@ OVERRIDES: Mapping[str, Override] = {
     "xmod": NO_HITS,
     "jetmoe": Override(device="cpu"),
     "xlm": Override(device="cpu"),
+    "xlnet": Override(device="cpu"),
     "reformer": Override(device="cpu"),
     # real values where a class has none
     "deepseek_v2": Override({"num_experts_per_tok": 6, "moe_intermediate_size": 1408}),

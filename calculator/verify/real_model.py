@@ -12,7 +12,7 @@ from calculator.footprint import Footprint, footprint
 from calculator.model import ModelSpec
 from calculator.request import Request
 from calculator.verify.allocate import Progress
-from calculator.verify.device import free_memory, versions
+from calculator.verify.device import free_memory, is_out_of_memory, versions
 from calculator.verify.hf_config_of import config_of, given_config
 from calculator.verify.measure import Measured, measure
 from calculator.verify.overrides import Override, override
@@ -150,9 +150,9 @@ def _measure(config: Any, special: Override, request: Request) -> Measured:
         )
     except CalculatorError:
         raise
-    except MemoryError:
-        raise DoesNotFit("Out of memory while the model was built.", field="model") from None
     except Exception as error:
+        if is_out_of_memory(error):
+            raise DoesNotFit("Out of memory while the model ran.", field="model") from None
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise UnsupportedModel(
             f"transformers' code of {config.model_type} does not run without weights: {reason}.",

@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from typing import Any, TextIO
 
-from calculator.errors import CalculatorError, DoesNotFit
+from calculator.errors import CalculatorError
 from calculator.units import GIB
 from calculator.verify.jobs import Job, run_job
 
@@ -40,12 +40,8 @@ def main() -> int:
     except CalculatorError as error:
         kind = type(error).__name__
         _say(out, error={"type": kind, "message": str(error), "field": error.field})
-    except MemoryError:
-        short = DoesNotFit("Out of memory; everything was freed again.")
-        _say(out, error={"type": "DoesNotFit", "message": str(short), "field": "device"})
     except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        _say(out, error={"type": "Fault", "message": message, "field": ""})
+        _say(out, error=_told(error))
     else:
         _say(out, result=result)
     out.flush()
@@ -58,6 +54,17 @@ def _own_output() -> TextIO:
     kept = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(kept, "w", encoding="utf-8")
+
+
+def _told(error: Exception) -> dict[str, str]:
+    """Memory that ran out is the user's to know, all else a fault of ours."""
+    from calculator.verify.device import is_out_of_memory
+
+    if is_out_of_memory(error):
+        message = "Out of memory; a shorter context or prompt takes less."
+        return {"type": "DoesNotFit", "message": message, "field": "device"}
+    message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return {"type": "Fault", "message": message, "field": ""}
 
 
 def _say(out: TextIO, **line: Any) -> None:

@@ -106,18 +106,26 @@ def test_cuda_is_asked_for_exactly_these_bytes(preset):
     found = kv.footprint(kv.load_model(preset), kv.Request(2048))
     done = allocate(found, "cuda")
     assert done.equal
-    assert done.reported["requested_bytes"] == found.num_bytes
-    assert done.reported["allocated_bytes"] == done.reported["allocated_by_rule_bytes"]
-    assert done.reported["reserved_bytes"] == done.reported["reserved_by_rule_bytes"]
+    assert done.reported["requested_bytes"] == done.measured_bytes == found.num_bytes
+
+
+@cuda
+@pytest.mark.parametrize("tokens", [1, 100, 2048])
+def test_cudas_allocator_does_as_its_rule_says(tokens):
+    reported = allocate(llama(tokens), "cuda").reported
+    assert reported["allocated_bytes"] == reported["allocated_by_rule_bytes"]
+    assert reported["reserved_bytes"] == reported["reserved_by_rule_bytes"]
 
 
 @cuda
 def test_cuda_out_of_memory_is_told_and_freed():
-    free = torch.cuda.mem_get_info()[0]
-    found = kv.footprint(kv.load_model("llama-3-8b"), kv.Request(8192, free // 2**30 + 40))
     before = torch.cuda.memory_allocated()
-    with pytest.raises(kv.DoesNotFit):
-        allocate(found, "cuda")
+    torch.cuda.set_per_process_memory_fraction(0.001)
+    try:
+        with pytest.raises(kv.DoesNotFit, match="Out of memory on cuda after"):
+            allocate(llama(8192), "cuda")
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
     assert torch.cuda.memory_allocated() == before
 
 

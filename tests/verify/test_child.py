@@ -90,6 +90,17 @@ def test_memory_that_runs_out_leaves_this_process_alive():
 
 
 @linux
+def test_memory_that_runs_out_in_a_generation_is_told():
+    """Attention over 16,384 tokens at once takes gigabytes; the budget is a tenth of one."""
+    job = job_of(
+        scenario({"model": "llama-3-8b"}), "generate", device="cpu", threads=1,
+        budget_bytes=2**26, generation={"prompt_tokens": 16_384, "new_tokens": 2},
+    )  # fmt: skip
+    with pytest.raises(kv.DoesNotFit, match="Out of memory"):
+        start(job).wait(120)
+
+
+@linux
 def test_cancel_ends_it_at_any_moment():
     for seconds in (0.0, 0.3, 4.0):
         run = start(endless())
