@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import calculator as kv
 from tests.conformance.transformers import geometry, measure
@@ -89,13 +89,11 @@ def compare(model_type: str, seeds: tuple[str, ...]) -> Result:
 def _compare_default(result: Result, how: Override) -> None:
     try:
         shape = geometry.default(result.model_type, how)
-        model = measure.build(shape.config, how)
+        runs = measured(shape, how, _lengths(shape, how, Random(result.model_type), 1))
     except Exception as error:  # the class's own code may fail in any way
         result.problems.append(f"default: {_line(error)}")
-        return
-    lengths = _lengths(shape, how, Random(result.model_type), 1)
-    result.cases += [c for n, b in lengths for c in cases(shape, model, how, n, b)]
-    result.geometries += 1
+    else:
+        _add(result, shape, runs)
 
 
 def _compare_random(result: Result, how: Override, seed: str) -> None:
@@ -104,28 +102,43 @@ def _compare_random(result: Result, how: Override, seed: str) -> None:
     for attempt in range(ATTEMPTS):
         try:
             shape = geometry.random(result.model_type, how, f"{seed}.{attempt}")
-            model = measure.build(shape.config, how)
-            lengths = _lengths(shape, how, Random(f"{seed} {attempt}"), 3)
-            found = [c for n, b in lengths for c in cases(shape, model, how, n, b)]
+            runs = measured(shape, how, _lengths(shape, how, Random(f"{seed} {attempt}"), 3))
         except Exception as failed:
             error = failed
-            continue
-        result.cases += found
-        result.geometries += 1
-        return
+        else:
+            _add(result, shape, runs)
+            return
     result.problems.append(f"seed {seed}: {_line(error)}")
 
 
-def cases(shape: Geometry, model: Any, how: Override, seq_len: int, batch: int) -> list[Case]:
-    """Every form of a configuration against one forward pass."""
-    encoder = 5 + 2 * batch if how.encoder else 0
-    measured = measure.run(model, how, seq_len, batch, encoder).num_bytes
-    found = []
-    for form, config in shape.forms.items():
-        name = f"{shape.label} {form} T={seq_len} B={batch}"
-        predicted, refusal = predict(config, seq_len, batch, encoder)
-        found.append(Case(name, measured, predicted, refusal))
-    return found
+class Run(NamedTuple):
+    """One forward pass, and the bytes it left in the cache."""
+
+    seq_len: int
+    batch_size: int
+    encoder_seq_len: int
+    num_bytes: int
+
+
+def measured(shape: Geometry, how: Override, lengths: list[tuple[int, int]]) -> list[Run]:
+    """The model's own code at each length; our code has no part in it."""
+    model = measure.build(shape.config, how)
+    runs = []
+    for seq_len, batch in lengths:
+        encoder = 5 + 2 * batch if how.encoder else 0
+        found = measure.run(model, how, seq_len, batch, encoder)
+        runs.append(Run(seq_len, batch, encoder, found.num_bytes))
+    return runs
+
+
+def _add(result: Result, shape: Geometry, runs: list[Run]) -> None:
+    """Every form of the configuration against every run."""
+    result.geometries += 1
+    for run in runs:
+        for form, config in shape.forms.items():
+            name = f"{shape.label} {form} T={run.seq_len} B={run.batch_size}"
+            predicted, refusal = predict(config, *run[:3])
+            result.cases.append(Case(name, run.num_bytes, predicted, refusal))
 
 
 def predict(config: dict[str, Any], seq_len: int, batch: int, encoder: int) -> tuple[Any, str]:

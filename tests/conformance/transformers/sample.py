@@ -6,7 +6,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 SAMPLE = (
     "bart", "bert", "bloom", "cohere2", "deepseek_v2", "deepseek_v3", "deepseek_v32",
-    "deepseek_v4", "falcon", "falcon_h1", "gemma2", "gemma3", "gemma3n_text", "gemma4_text",
+    "deepseek_v4", "falcon_h1", "gemma2", "gemma3", "gemma3n_text", "gemma4_text",
     "glm4_moe", "gpt2", "gpt_bigcode", "gpt_neo", "gpt_oss", "jamba", "kimi_linear", "lfm2",
     "llama", "llama4", "mamba", "mamba2", "minimax", "mistral", "mllama", "nemotron_h",
     "olmo_hybrid", "opt", "phi3", "qwen2", "qwen3_moe", "qwen3_next", "whisper", "zamba2",
