@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from calculator.dtypes import DTYPES, Dtype
@@ -84,7 +84,8 @@ class Transformers(Engine):
         return major, minor, patch
 
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
-        _refuse_expanded(cache, model)
+        if model.model_type == "falcon" and isinstance(cache, FullAttention):
+            cache = _every_query_head(cache, model)
         if self.release < VERIFIED:
             return self._tensors_before(cache)
         found = _compressed(cache) if isinstance(cache, CompressedAttention) else cache.tensors()
@@ -199,21 +200,19 @@ def _kept(tensor: StateTensor, own: Dtype | Follows | None) -> StateTensor:
     return tensor._replace(growth=growth, dtype=own or tensor.dtype)
 
 
-def _refuse_expanded(cache: LayerCache, model: ModelSpec) -> None:
+def _every_query_head(cache: FullAttention, model: ModelSpec) -> FullAttention:
     """Falcon's newer form copies its cached heads to every query head before it caches them.
 
     Source: `modeling_falcon.py`, `FalconAttention._split_heads` (broadcast_to the query's shape).
     """
-    if (
-        model.model_type == "falcon"
-        and isinstance(cache, FullAttention)
-        and cache.num_key_value_heads > 1
-    ):
+    heads = cache.num_attention_heads
+    if heads is None and cache.num_key_value_heads > 1:
         raise UnsupportedModel(
             "transformers' code of falcon caches a key for every query head of its newer form, and "
-            f"{model.name} is kept without their number.",
+            f"{model.name} is kept without their number, num_attention_heads.",
             field="engine",
         )
+    return replace(cache, num_key_value_heads=heads or cache.num_key_value_heads)
 
 
 def _expanded(cache: LatentAttention) -> tuple[StateTensor, ...]:

@@ -112,7 +112,9 @@ def _allocate(job: Job, asked: Scenario, progress: Any) -> dict[str, Any]:
     )
     part = found.footprint.to_dict()
     kept = {k: part[k] for k in ("request", "engine", "parallelism", "assumptions")}
-    return {**found.to_dict(), **kept}
+    devices = asked.parallelism.num_devices
+    notes = [f"The tensors of all {devices:,} devices, on this one."] if devices > 1 else []
+    return {**found.to_dict(), **kept, "notes": notes}
 
 
 def _real_model(job: Job, asked: Scenario, progress: Any) -> dict[str, Any]:

@@ -65,6 +65,12 @@ def test_a_result_is_the_contract():
     json.dumps(found)
 
 
+def test_several_devices_are_allocated_on_one_and_it_is_said():
+    found = start(allocation(options={"tp": "16"})).wait(120)
+    assert found["measured_bytes"] == 2 * 64 * 131_072  # 8 heads on 16 ranks: two copies
+    assert found["notes"] == ["The tensors of all 16 devices, on this one."]
+
+
 def test_what_a_child_refuses_is_told_in_its_words():
     with pytest.raises(kv.DoesNotFit, match="may be used"):
         start(allocation(options={"context": "128k", "sequences": "100000"})).wait(120)

@@ -100,7 +100,7 @@ def test_a_configuration_the_importer_refuses_is_measured_beside_no_rule():
     assert f"transformers {transformers.__version__}, not from a rule" in found.notes[0]
 
 
-def test_falcons_newer_form_has_no_prediction_and_is_measured():
+def test_falcons_newer_form_caches_every_query_head():
     """Its code copies two cached heads to the four query heads before it caches them."""
     config = {
         "model_type": "falcon", "num_hidden_layers": 3, "hidden_size": 64, "vocab_size": 99,
@@ -109,13 +109,14 @@ def test_falcons_newer_form_has_no_prediction_and_is_measured():
     }  # fmt: skip
     found = real_model(model_from_config(config), kv.Request(40), config=config)
     assert found.measured.num_bytes == 3 * 2 * 40 * 4 * 16 * 2
-    assert (found.predicted_bytes, found.equal) == (None, None)
-    assert "every query head" in found.notes[-1]
+    assert found.equal
 
 
-def test_the_transformers_engine_refuses_what_it_cannot_know_of_falcon():
-    with pytest.raises(kv.UnsupportedModel, match="every query head"):
-        kv.footprint(kv.load_model("falcon-40b"), kv.Request(9), kv.engine("transformers"))
+def test_falcon_40b_caches_8_heads_and_in_transformers_128():
+    falcon = kv.load_model("falcon-40b")
+    assert kv.footprint(falcon, kv.Request(9)).num_bytes == 2 * 60 * 9 * 8 * 64 * 2
+    found = kv.footprint(falcon, kv.Request(9), kv.engine("transformers"))
+    assert found.num_bytes == 2 * 60 * 9 * 128 * 64 * 2
 
 
 def test_code_that_looks_at_values_runs_as_a_twin_on_cpu():
