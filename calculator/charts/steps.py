@@ -56,8 +56,6 @@ class StepChart:
             "mode": "lines",
             "x": tokens,
             "y": sizes,
-            "fill": "tozeroy",
-            "fillcolor": palette.fits_tint,
             "line": {"color": palette.accent, "width": 2.5, "shape": "hv"},
             "customdata": [
                 f"{n:,} tokens<br><b>{size:,} B</b>"
@@ -71,7 +69,11 @@ class StepChart:
         )
         notes = [
             frame.note(
-                f"<b>{format_bytes(size)}</b>", palette.accent, xanchor=anchor, yanchor="bottom"
+                f"<b>{format_bytes(size)}</b>",
+                palette.accent,
+                xanchor=anchor,
+                yanchor="bottom",
+                yshift=8,
             )
             | {"x": x, "y": y}
             for x, y, anchor, size in ends

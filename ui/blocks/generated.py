@@ -66,7 +66,7 @@ def _equality_html(found: dict[str, Any]) -> str:
         ("Cache at the end, B", f"{found['measured_bytes']:,}",
          sign(found["predicted_bytes"], found["measured_bytes"])),
     )  # fmt: skip
-    return title("The same text") + table(("", "", ""), rows, right=(1,))
+    return title("The same text") + table(("", "", ""), rows, right=(1,), classes="spread")
 
 
 def _show_growth(found: dict[str, Any]) -> None:
@@ -97,7 +97,9 @@ def _lossy_html(found: dict[str, Any]) -> str:
         rows.append((esc(loss["dtype"]), f"{loss['max_abs_logit_change']:.2g}", said))
     head = ("cache rounded to", "largest change of logits", "text first differs")
     remark = "lossy: of this small decoder, not of your model"
-    return title("A smaller cache changes the text", remark) + table(head, rows, right=(1,))
+    return title("A smaller cache changes the text", remark) + table(
+        head, rows, right=(1,), classes="spread"
+    )
 
 
 def _reproducibility_html(found: dict[str, Any]) -> str:
