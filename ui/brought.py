@@ -31,7 +31,7 @@ def compact(given: str | bytes, *, name: str = "The configuration") -> str:
     if not given.strip():
         raise InvalidInput("The configuration is empty; paste the text of a config.json.")
     if isinstance(given, bytes) and given.startswith(b"GGUF"):
-        return gguf_as_json(io.BytesIO(given), name=name)
+        return _named(gguf_as_json(io.BytesIO(given), name=name), name)
     if isinstance(given, str) and is_dump(given):
         return gguf_as_json(given)
     found = parse_json(given, name=name)
@@ -42,6 +42,13 @@ def compact(given: str | bytes, *, name: str = "The configuration") -> str:
     if kind == DESCRIBED:
         model_of_text(text)
     return text
+
+
+def _named(text: str, file: str) -> str:
+    """A header that carries no name of its model is called by its file."""
+    found = json.loads(text)
+    found["metadata"].setdefault("general.name", file.removesuffix(".gguf")[:MAX_NAME])
+    return json.dumps(found, separators=(",", ":"))
 
 
 def is_dump(text: str) -> bool:

@@ -25,6 +25,10 @@ _CSS = """
 .drop.over { border-color: var(--st-primary-color); }
 .drop span { display: block; margin-bottom: .4rem; text-wrap: pretty; }
 .drop input { font: inherit; max-width: 100%; color: inherit; }
+.drop input::file-selector-button { font: inherit; color: inherit; cursor: pointer;
+  background: var(--st-background-color); border: 1px solid var(--st-border-color);
+  border-radius: 6px; padding: .4rem .75rem; margin-right: .6rem; }
+.drop input::file-selector-button:hover { border-color: var(--st-primary-color); }
 .drop:focus-within { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
 p { font: .9rem var(--st-font); color: var(--st-text-color); margin: .4rem 0 0; }
 p:empty { display: none; }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from calculator.errors import UnsupportedModel, shown
+from calculator.dtypes import dtype
+from calculator.errors import CalculatorError, UnsupportedModel, shown
 from calculator.importers.description import (
     BESIDE,
     SHARED,
@@ -18,6 +19,7 @@ from calculator.layers import KINDS
 from calculator.model import ModelSpec
 
 Record = dict[str, Any]
+MODEL_DTYPES = ("bf16", "fp16", "fp32")
 
 NEW = {"layers": 1, "kind": "full_attention", "beside": False}
 MOST_IN_ORDER = 24
@@ -110,6 +112,17 @@ def start_text(error: UnsupportedModel) -> str:
     """48 full-attention layers"""
     layers = start_of_refused(error)[0]["layers"]
     return f"{layers:,} full-attention layer{'s' if layers != 1 else ''}"
+
+
+def stated(config: Mapping[str, Any]) -> tuple[str, str]:
+    """(element type, trained maximum) as a configuration says them; bf16 and "" where not."""
+    try:
+        name = dtype(str(config.get("torch_dtype", config.get("dtype")))).name
+    except CalculatorError:
+        name = ""
+    longest = config.get("max_position_embeddings")
+    is_count = isinstance(longest, int) and not isinstance(longest, bool) and longest > 0
+    return name if name in MODEL_DTYPES else "bf16", str(longest) if is_count else ""
 
 
 def keys_text(keys: Sequence[str]) -> str:

@@ -66,7 +66,8 @@ def popover() -> None:
 
     with st.popover("Paste or upload a config", type="tertiary", icon=":material/upload_file:"):
         st.text_area(
-            "config.json", key="config_text", height=180, placeholder='{"model_type": …}',
+            "config.json, or a printed GGUF header", key="config_text", height=180,
+            placeholder='{"model_type": …}',
             help="A Hugging Face config.json, the output of gguf-dump, or the lines that llama.cpp "
             "logs while it loads a model. It stays in this session and in the link you copy.",
         )  # fmt: skip

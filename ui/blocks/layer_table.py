@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -18,6 +20,7 @@ from calculator.units import parse_tokens
 from ui import markup, pasted
 from ui.brought import DESCRIBED, description, model_of_text
 from ui.layer_rows import (
+    MODEL_DTYPES,
     Record,
     applied,
     columns_of,
@@ -26,11 +29,11 @@ from ui.layer_rows import (
     start_of,
     start_of_refused,
     start_text,
+    stated,
 )
 from ui.markup import STRONG, esc, marked
 
 STATE = "layer_table"
-MODEL_DTYPES = ("bf16", "fp16", "fp32")
 
 
 @dataclass
@@ -96,13 +99,17 @@ def open_known(model: ModelSpec) -> None:
     ))  # fmt: skip
 
 
-def open_refused(error: UnsupportedModel, name: str) -> None:
+def open_refused(
+    error: UnsupportedModel, name: str, config: Mapping[str, Any] = MappingProxyType({})
+) -> None:
     """The table of a model without a rule: what its configuration did say."""
     named = error.model_type or name
     remark = f"Started from {start_text(error)}, which is what could be read of its configuration."
     if error.unknown_keys:
         remark += f" What could change the size: {keys_text(error.unknown_keys)}."
-    _open(Editing(name, f"{named[:60]} as described", start_of_refused(error), remark))
+    dtype, longest = stated(config)
+    title = f"{named[:60]} as described"
+    _open(Editing(name, title, start_of_refused(error), remark, dtype, longest))
 
 
 def _open(editing: Editing) -> None:
@@ -170,9 +177,9 @@ def _columns(numbers: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: config.NumberColumn(name, min_value=0, step=1, format="%d") for name in numbers
     }
-    found["layers"] = config.NumberColumn("layers", min_value=1, step=1, default=1, pinned=True)
+    found["layers"] = config.NumberColumn("layers", min_value=1, step=1, default=1)
     found["kind"] = config.SelectboxColumn(
-        "kind", options=[*KINDS, SHARED], default="full_attention", required=True, pinned=True,
+        "kind", options=[*KINDS, SHARED], default="full_attention", required=True,
         help="What such a layer keeps; shared keeps nothing of its own.",
     )  # fmt: skip
     found["beside"] = config.CheckboxColumn(
@@ -222,18 +229,20 @@ def _close() -> None:
 
 def show_marked(model: ModelSpec) -> None:
     """Above a described model's size: whose figures they are, and what can be done with them."""
-    markup.show(
-        '<div class="notice" role="note">Layers as you described them, not read from a '
-        "configuration.</div>"
-    )
-    with st.container(horizontal=True):
-        st.button(
-            "Edit the layers", on_click=open_known, args=(model,), icon=":material/edit_note:"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(
+            '<div class="kv"><p class="under">Layers as you described them, not read from a '
+            "configuration.</p></div>",
+            width="content",
         )
+        st.button(
+            "Edit the layers", on_click=open_known, args=(model,), type="tertiary",
+            icon=":material/edit_note:",
+        )  # fmt: skip
         name = slug(model.name)
         st.download_button(
             "Download as a preset", preset_text(replace(model, id=name)), f"{name}.toml",
-            "application/toml", on_click="ignore", icon=":material/download:",
+            "application/toml", on_click="ignore", type="tertiary", icon=":material/download:",
             help=f"Saved as presets/models/described/{name}.toml, kvcalc knows it by that name.",
         )  # fmt: skip
 

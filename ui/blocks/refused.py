@@ -10,6 +10,7 @@ import streamlit as st
 
 from calculator.errors import CalculatorError, UnsupportedModel
 from ui import hub, markup, pasted
+from ui.answer import model_of
 from ui.blocks import ways
 from ui.markup import STRONG, esc, fold, marked, table, title
 from ui.report import at
@@ -38,14 +39,21 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
     else:
         right = st.container(width=420)
     with right:
-        if isinstance(error, UnsupportedModel) and error.field in OF_THE_MODEL:
+        if isinstance(error, UnsupportedModel) and is_of_the_model(options):
             ways.show(error, options, config)
         else:
-            _actions(error)
+            _actions(error, options)
 
 
-OF_THE_MODEL = ("model", "model_type", "layer_types", "config", "")
-"""What a refusal is about if no other input than the model would help."""
+def is_of_the_model(options: dict[str, str]) -> bool:
+    """Whether the model itself is refused, and not what an engine makes of it."""
+    try:
+        model_of(options["model"], pasted.text())
+    except UnsupportedModel:
+        return True
+    except CalculatorError:
+        return False
+    return False
 
 
 def config_of(options: dict[str, str]) -> dict[str, Any]:
@@ -96,17 +104,25 @@ READ = '<span class="t-fits n">✓ read</span>'
 
 
 def _code(key: str) -> str:
-    return f"<code>{esc(key)}</code>"
+    return f"<code>{breakable(esc(key))}</code>"
+
+
+def breakable(html: str) -> str:
+    """A key may wrap after an underscore, on a phone, and nowhere else."""
+    return html.replace("_", "_<wbr>")
 
 
 def _value(value: object) -> str:
     """As the configuration wrote it, cut to a line."""
     text = json.dumps(value, ensure_ascii=False) if value != "…" else "…"
-    return esc(text if len(text) <= 60 else text[:59] + "…")
+    return breakable(esc(text if len(text) <= 60 else text[:59] + "…"))
 
 
-def _actions(error: CalculatorError) -> None:
+def _actions(error: CalculatorError, options: dict[str, str]) -> None:
     markup.show(title("What you can do"))
+    if hub.is_hub_name(options["model"]):
+        st.button("Ask the Hub again", type="primary", width="stretch", icon=":material/refresh:")
+        st.caption("What it said last is remembered for 20 seconds.")
     if near := re.search(r"did you mean ([\w.-]+)\?", str(error)):
         _button(f"Use {near[1]}", error.field or "model", near[1], primary=True)
         st.caption("The nearest name there is.")

@@ -13,7 +13,7 @@ from calculator.verify.child import Status
 from calculator.verify.jobs import check_packages
 from calculator.verify.switch import is_local, refusal
 from ui import markup, runs
-from ui.blocks import layer_table, proof
+from ui.blocks import layer_table
 from ui.blocks.checks import EVERY_S, progress
 from ui.layer_rows import start_text
 from ui.markup import STRONG, esc, marked, title
@@ -30,7 +30,7 @@ def show(error: UnsupportedModel, options: dict[str, str], config: dict[str, Any
         _measure(options, config)
     st.button(
         "Describe its layers yourself", on_click=layer_table.open_refused,
-        args=(error, options["model"]), width="stretch", icon=":material/edit_note:",
+        args=(error, options["model"], config), width="stretch", icon=":material/edit_note:",
     )  # fmt: skip
     st.caption(f"Start from {start_text(error)} and change what differs; marked as described.")
     with st.popover("Report this architecture", width="stretch", icon=":material/flag:"):
@@ -66,8 +66,8 @@ def _measure(options: dict[str, str], config: dict[str, Any]) -> None:
 
     def part() -> None:
         found = runs.status(METHOD, key)
-        if going and not runs.is_going(found):
-            st.rerun()  # it has ended: the whole page shows what it found
+        if going != runs.is_going(found):
+            st.rerun()  # it began or ended: the whole page shows so
         if found and runs.is_going(found):
             _show_progress(found, key)
         else:
@@ -123,7 +123,10 @@ def measured_html(options: dict[str, str], config: dict[str, Any]) -> str:
         f"{figures}, measured from transformers {found['versions']['transformers']}, not from a "
         "rule."
     )
+    notes = [text for text in found["notes"] if not text.startswith("Measured from")]
+    notes.append("What that code keeps: a key which it does not read changes nothing.")
     return (
         '<span class="tag marginal" role="status">≈ Measured, no rule</span>'
-        f'<p class="measured">{marked(said)}</p>' + proof.real_model_html(found)
+        f'<p class="measured">{marked(said)}</p>'
+        + "".join(f'<p class="under">{esc(text)}</p>' for text in notes)
     )
