@@ -90,3 +90,21 @@ def test_layer_types_must_name_each_layer():
 def test_what_is_no_mapping_is_refused(given):
     with pytest.raises(CalculatorError):
         model_from_config(given)
+
+
+@pytest.mark.parametrize(
+    "key", ["spatial_merge_size", "downsample_ratio", "projection_dim", "image_token_index"]
+)
+def test_how_an_image_becomes_tokens_is_not_the_caches_business(key):
+    assert model_from_config({"model_type": "acme_vl", "text_config": config(), key: 2})
+
+
+@pytest.mark.parametrize("key", ["prompt_length", "num_init_tokens", "kv_residual_length"])
+def test_a_harmless_word_does_not_excuse_one_about_the_cache(key):
+    with pytest.raises(UnsupportedModel, match=key):
+        model(model_type="acme", **{key: 32})
+
+
+def test_an_unknown_way_to_quantise_a_cache_is_refused():
+    with pytest.raises(InvalidInput, match="kv_cache_bits is 3"):
+        model(quantization_config={"kv_cache_bits": 3})

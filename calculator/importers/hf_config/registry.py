@@ -22,22 +22,22 @@ FAMILIES: dict[str, str] = {
         "attention",
         plain="""
             apertus arcee aria_text baichuan bitnet cohere diffllama emu3_text_model ernie4_5
-            ernie4_5_moe flex_olmo gemma git glm glm4 granite granitemoe granitemoeshared helium
-            hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax internlm2 internlm3 iquestcoder
-            jais2 llama mistral3 nanochat nemotron olmo olmo2 olmoe phi qwen3_vl_moe_text
-            qwen3_vl_text seed_oss solar_open stablelm
+            ernie4_5_moe ernie4_5_vl_moe_text flex_olmo gemma git glm glm4 glm4v_text granite
+            granitemoe granitemoeshared helium hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax
+            internlm2 internlm3 iquestcoder jais2 llama mistral3 nanochat nemotron olmo olmo2
+            olmoe phi qwen3_vl_moe_text qwen3_vl_text seed_oss solar_open stablelm
         """,
         sliding_if_set="""
             ministral ministral3 mistral mixtral phi3 phi4_multimodal phimoe starcoder2
         """,
-        qwen2="mimo qwen2 qwen3",
+        qwen2="mimo qwen2 qwen2_5_omni_text qwen3",
         qwen2_vl="qwen2_vl qwen2_5_vl qwen2_vl_text qwen2_5_vl_text",
         qwen2_moe="qwen2_moe",
-        qwen3_moe="qwen3_moe",
+        qwen3_moe="qwen3_moe qwen3_omni_moe_text",
         smollm3="smollm3",
         every_fourth="olmo3 cohere2 exaone4 exaone_moe",
         alternating="gpt_oss",
-        glm4_moe="glm4_moe",
+        glm4_moe="glm4_moe glm4v_moe_text",
         llama4="llama4_text",
         hrm_text="hrm_text",
         minimax_m2="minimax_m2",
@@ -81,8 +81,8 @@ FAMILIES: dict[str, str] = {
         hunyuan="hunyuan",
         jetmoe="jetmoe",
         gpt="""
-            biogpt bloom codegen ctrl gpt-sw3 gpt2 gpt_neox gpt_neox_japanese gptj opt
-            persimmon xglm
+            biogpt bloom codegen ctrl gpt-sw3 gpt2 gpt_neox gpt_neox_japanese gptj opt persimmon
+            xglm
         """,
         mpt="mpt",
         falcon="falcon",
@@ -132,8 +132,8 @@ FAMILIES: dict[str, str] = {
     **_family(
         "encoder_decoder",
         bart="""
-            bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart trocr
-            whisper
+            bart bigbird_pegasus blenderbot blenderbot-small m2m_100 marian mbart mvp nllb-moe
+            pegasus plbart trocr whisper
         """,
         t5="t5 mt5 umt5",
         prophetnet="prophetnet",

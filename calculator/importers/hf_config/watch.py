@@ -51,7 +51,11 @@ _HARMLESS = """
     attention_multiplier tokenizer_class pooler_.* attention_in_fp32 num_logits_to_keep
     attn_output_gate attention_output_gate residual_.* num_labels use_flash_attn.*
 """
-_MEDIA = "(vision|audio|image|video|mm)_.*"
+_MEDIA = "(vision|audio|image|video|mm)_.*|num_image_tokens|use_bidirectional_attention"
+# Keys of a wrapper: how its towers' output becomes tokens of the sequence.
+_ADAPTERS = re.compile(
+    r"(spatial|projector|projection|downsample|merge|merger|merged|adapter)_.*|num_query_tokens"
+)
 
 
 def _any_of(words: str) -> re.Pattern[str]:
@@ -60,7 +64,8 @@ def _any_of(words: str) -> re.Pattern[str]:
 
 _TOUCHES, _SURELY, _EXCUSED = _any_of(_WORDS), _any_of(_ALWAYS), _any_of(_HARMLESS)
 _TOWERS = re.compile(
-    r"(text_)?encoder|.*(vision|audio|image|video|speech|vit|visual|talker|vq|code2wav|projector).*"
+    r".*(encoder|vision|audio|image|video|speech|vit|visual|talker|vq|code2wav|projector|qformer"
+    r"|perceiver|resampler|adapter|adaptor|codec|acoustic|semantic|connector).*"
 )
 _OFF: tuple[object, ...] = (None, False, 0, "", "none", "None")
 
@@ -75,7 +80,7 @@ def touching_keys(r: Reader) -> tuple[str, ...]:
 
 def touching_names(around: Mapping[str, Any]) -> tuple[str, ...]:
     """Keys of a wrapper, around the text model's own, that could change the size."""
-    return tuple(_touching(around, ""))
+    return tuple(name for name in _touching(around, "") if not _ADAPTERS.fullmatch(name))
 
 
 def _touching(config: Mapping[str, Any], prefix: str, levels: int = 2) -> Iterator[str]:

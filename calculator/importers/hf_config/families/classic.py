@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from calculator.importers.hf_config.families.encoder_decoder import with_cross
 from calculator.importers.hf_config.layers import (
     FULL,
@@ -58,7 +60,10 @@ def falcon(r: Reader) -> Layers:
     if r.config.get("head_dim") not in (None, head_dim):
         r.unsupported("head_dim", r.config["head_dim"], "falcon computes it from hidden_size")
     r.waive("head_dim")
-    return every_layer(FULL, r.num_hidden_layers(), Heads(kv_heads, head_dim).full())
+    cache = Heads(kv_heads, head_dim).full()
+    if r.flag("new_decoder_architecture") or kv_heads > 1:
+        cache = replace(cache, num_attention_heads=num_heads)
+    return every_layer(FULL, r.num_hidden_layers(), cache)
 
 
 def gpt_bigcode(r: Reader) -> Layers:
