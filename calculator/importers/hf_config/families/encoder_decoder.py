@@ -31,6 +31,7 @@ def bart(r: Reader) -> Layers:
         "mask_time_min_masks", "mask_feature_prob", "mask_feature_length",
         "mask_feature_min_masks", "num_attention_heads", "apply_spec_augment",
         "decoder_vocab_size", "share_encoder_decoder_embeddings", "extra_pos_embeddings",
+        "encoder_sparse_step",
         "static_position_embeddings", "do_blenderbot_90_layernorm", "normalize_before",
         "normalize_embedding", "add_final_layer_norm", "add_bias_logits",
         "force_bos_token_to_be_generated",
