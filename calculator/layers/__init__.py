@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING
+from dataclasses import fields as dataclass_fields
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
@@ -60,7 +61,7 @@ def layer_cache(**fields: Any) -> LayerCache:
     'key'
     """
     cls = kind_class(fields.get("kind"))
-    known = cls.__dataclass_fields__
+    known = {field.name: field for field in dataclass_fields(cls)}
     unknown = [name for name in fields if name not in known]
     missing = [n for n, f in known.items() if n not in fields and f.default is MISSING]
     if unknown or missing:
