@@ -76,6 +76,7 @@ CASES = (
         "deepseek-v2-lite",
         "deepseek-ai__DeepSeek-V2-Lite",
         architecture="DeepseekV2ForCausalLM",
+        keys={"n_group": 1, "topk_group": 1},
         flags={"attention_backend": "TRITON_MLA"},
     ),
     Case(*V32, tp=8),
