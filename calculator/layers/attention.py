@@ -30,6 +30,9 @@ def key_and_value(
 class FullAttention:
     """Every token stays: 2 × T × num_key_value_heads × head_dim × b bytes (MHA, GQA, MQA).
 
+    `num_attention_heads` is given where some engine's code caches one for every query head instead
+    (transformers' of Falcon).
+
     Source: Ainslie et al., GQA, arXiv:2305.13245; transformers `DynamicLayer`.
     """
 
@@ -40,6 +43,7 @@ class FullAttention:
     num_key_value_heads: int
     head_dim: int
     v_head_dim: int | None = None
+    num_attention_heads: int | None = None
 
     def __post_init__(self) -> None:
         check_heads(self)
@@ -134,6 +138,9 @@ def check_heads(cache: AttentionCache) -> None:
     if cache.v_head_dim is not None:
         checked_int("v_head_dim", cache.v_head_dim, at_most=2**20)
     match cache:
+        case FullAttention():
+            if cache.num_attention_heads is not None:
+                checked_int("num_attention_heads", cache.num_attention_heads, at_most=2**20)
         case SlidingAttention():
             checked_int("sliding_window", cache.sliding_window, at_most=MAX_TOKENS)
         case ChunkedAttention():

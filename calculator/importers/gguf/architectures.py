@@ -36,7 +36,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         """
         apertus arcee arctic baichuan bailingmoe=bailing_moe bailingmoe2=bailing_moe_v2 bitnet bloom
         chameleon chatglm codeshell cogvlm command-r=cohere dbrx deepseek
-        deepseek2-ocr=deepseek_ocr dots1 ernie4_5 ernie4_5-moe exaone falcon gemma glm4
+        deepseek2-ocr=deepseek_ocr dots1 ernie4_5 ernie4_5-moe exaone gemma glm4
         glm4moe=glm4_moe gpt2 gptj gptneox=gpt_neox granite granitemoe grok grovemoe
         hrm_text hunyuan-dense=hunyuan_v1_dense hunyuan-moe=hunyuan_v1_moe hunyuan_vl hy_v3
         internlm2 jais jais2 maincoder minicpm minimax-m2 mistral3=ministral3 mpt nemotron olmo
@@ -60,6 +60,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     **_all(a.full_every_if_window(6), "gemma3"),
     **_all(a.full_every_if_window(8), "plamo3"),
     **_all(a.as_listed, "granite_swa maple mimo2=mimo_v2_flash spark2_5 step35=step3p5"),
+    **_all(a.falcon, "falcon"),
     **_all(a.gemma3n, "gemma3n"),
     **_all(a.gemma4, "gemma4"),
     **_all(a.llama4, "llama4"),

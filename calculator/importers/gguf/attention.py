@@ -6,7 +6,7 @@ from calculator.errors import InvalidInput
 from calculator.importers.gguf.layers import DECODER, Layer, Rule
 from calculator.importers.gguf.metadata import Metadata
 from calculator.importers.hf_config.layers import CHUNKED, FULL, NOTHING, SHARED, SLIDING, Heads
-from calculator.layers.attention import CrossAttention
+from calculator.layers.attention import CrossAttention, FullAttention
 
 WINDOW, PATTERN = "attention.sliding_window", "attention.sliding_window_pattern"
 
@@ -77,6 +77,16 @@ def heads_by_layer(m: Metadata) -> list[Layer]:
         (f"{kind}_of_{n}" if n else kind, caches)
         for n, (kind, caches) in zip(heads, plain(m), strict=True)
     ]
+
+
+def falcon(m: Metadata) -> list[Layer]:
+    """Falcon: several cached heads come with how many query heads, which transformers caches."""
+    heads = m.count("attention.head_count", "num_attention_heads")
+    found: list[Layer] = []
+    for n, layer in zip(cached_heads(m), plain(m), strict=True):
+        cache = FullAttention(FULL, n, *widths(m), num_attention_heads=heads)
+        found.append((FULL, (cache,)) if n > 1 else layer)
+    return found
 
 
 def exaone4(m: Metadata) -> list[Layer]:
