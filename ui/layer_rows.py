@@ -22,7 +22,7 @@ Record = dict[str, Any]
 MODEL_DTYPES = ("bf16", "fp16", "fp32")
 
 NEW = {"layers": 1, "kind": "full_attention", "beside": False}
-MOST_IN_ORDER = 24
+MOST_IN_ORDER = 8
 """Rows beyond which layers of a type share one row: sixty rows are no table anybody edits."""
 
 
