@@ -96,3 +96,8 @@ FOUR_BIT = {"weights": {"num_bits": 4, "type": "int", "group_size": 32}}
 )
 def test_weights_are_typed_where_it_is_unambiguous(quantization, weights):
     assert model(quantization_config=quantization).weights_dtype == weights
+
+
+def test_experts_of_another_type_are_most_of_the_weights():  # deepseek-ai/DeepSeek-V4-Flash
+    spec = model(quantization_config={"quant_method": "fp8"}, expert_dtype="fp4")
+    assert spec.weights_dtype == "mxfp4"

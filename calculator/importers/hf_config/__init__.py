@@ -52,7 +52,7 @@ def model_from_config(
         dtype=dtype,
         source=source,
         max_position_embeddings=_max_position_embeddings(r),
-        weights_dtype=weights_dtype(quantization, dtype),
+        weights_dtype=weights_dtype(quantization, text.config.get("expert_dtype")),
         kv_cache_dtype=cache_dtype(quantization),
         assumptions=tuple(r.assumptions),
         provenance=tuple(r.provenance.items()),

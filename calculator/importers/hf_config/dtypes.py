@@ -18,6 +18,7 @@ _CACHE_DTYPES = {
     "fp4": "nvfp4", "bf16": "bf16", "bfloat16": "bf16", "fp16": "fp16", "float16": "fp16",
 }  # fmt: skip
 _CACHE_KEYS = ("kv_cache_scheme", "kv_cache_quant_algo")
+_EXPERT_DTYPES = {"fp4": "mxfp4", "fp8": "fp8"}
 _METHODS = {"fp8": "fp8", "fbgemm_fp8": "fp8", "mxfp4": "mxfp4", "nvfp4": "nvfp4"}
 
 
@@ -70,8 +71,13 @@ def _refused(key: str, value: object) -> str:
     )
 
 
-def weights_dtype(quantization: Mapping[str, Any], dtype: str) -> str | None:
-    """What most weights are stored in, where the quantisation configuration is unambiguous."""
+def weights_dtype(quantization: Mapping[str, Any], expert_dtype: object) -> str | None:
+    """What most weights are stored in, where the quantisation configuration is unambiguous.
+
+    DeepSeek-V4 keeps its experts, nearly all of it, in another type than its `quant_method`.
+    """
+    if expert_dtype is not None:
+        return _EXPERT_DTYPES.get(expert_dtype) if isinstance(expert_dtype, str) else None
     method, algo = quantization.get("quant_method"), quantization.get("quant_algo")
     for named in (algo, method):
         if isinstance(named, str) and named.lower() in _METHODS:

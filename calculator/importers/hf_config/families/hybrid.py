@@ -203,7 +203,7 @@ def _zamba2_default(r: Reader, num_layers: int) -> tuple[str, ...]:
     pattern = "L" + "LLLLLH" * 7 + "LLLLH" + "LLLH" + "LL"
     if num_layers != len(pattern):
         r.missing("layers_block_type")
-    r.class_rule("layers_block_type", "a hybrid layer in every sixth or so")
+    r.class_rule("layers_block_type", "layers 6, 12, 18, 24, 30, 36, 42, 47 and 51 hybrid, from 0")
     return tuple(HYBRID if letter == "H" else LINEAR for letter in pattern)
 
 

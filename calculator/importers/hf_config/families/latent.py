@@ -14,6 +14,7 @@ from calculator.importers.hf_config.layers import (
     by_type,
     every_layer,
     listed_layer_types,
+    ordinal,
 )
 from calculator.importers.hf_config.reader import Reader
 from calculator.layers.compressed import CompressedAttention
@@ -64,7 +65,8 @@ def _indexer_types(r: Reader, num_layers: int) -> tuple[str, ...]:
     if listed is None:
         every, offset = _INDEXER_SCHEDULE.get(r.model_type, (1, 2))
         if r.config.get("index_topk_freq") is None:
-            r.class_rule("indexer_types", "the class's schedule")
+            which = "every" if every == 1 else f"every {ordinal(every)}"
+            r.class_rule("indexer_types", f"an indexer in {which} layer")
         every = r.count_or_none("index_topk_freq", at_least=0) or every
         skipped = r.count_or_none("index_skip_topk_offset", at_least=0)
         offset = offset if skipped is None else skipped
