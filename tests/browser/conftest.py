@@ -19,7 +19,7 @@ FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-WAIT = 30_000
+WAIT = 90_000
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 
