@@ -286,3 +286,10 @@ def test_mimo_caches_twice_the_heads_in_its_windows():
 def test_a_type_without_a_size_is_refused_with_the_reason(model_type):
     with pytest.raises(UnsupportedModel, match=f"{model_type} has no size to compute: "):
         model(model_type=model_type)
+
+
+def test_a_wrapper_written_flat_is_read_as_its_text_model():
+    # Qwen/Qwen2.5-VL-7B-Instruct names no text_config; a Gemma 3 so written keeps its pattern
+    assert counted(model(model_type="qwen2_5_vl")) == {"full_attention": 4}
+    flat = model(model_type="gemma3", num_hidden_layers=6, sliding_window=1024)
+    assert counted(flat) == {"sliding_attention": 5, "full_attention": 1}

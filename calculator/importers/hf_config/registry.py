@@ -30,8 +30,7 @@ FAMILIES: dict[str, str] = {
         sliding_if_set="""
             ministral ministral3 mistral mixtral phi3 phi4_multimodal phimoe starcoder2
         """,
-        qwen2="mimo qwen2 qwen2_5_omni_text qwen3",
-        qwen2_vl="qwen2_vl qwen2_5_vl qwen2_vl_text qwen2_5_vl_text",
+        qwen2="mimo qwen2 qwen2_5_omni_text qwen2_5_vl_text qwen2_vl_text qwen3",
         qwen2_moe="qwen2_moe",
         qwen3_moe="qwen3_moe qwen3_omni_moe_text",
         smollm3="smollm3",
@@ -66,8 +65,8 @@ FAMILIES: dict[str, str] = {
             bert bert-generation big_bird camembert data2vec-text electra ernie megatron-bert
             rembert roberta roberta-prelayernorm roc_bert roformer xlm-roberta xlm-roberta-xl xmod
         """,
+        no_cache="openai-gpt xlm",
     ),
-    **_family("encoder_only", no_cache="openai-gpt xlm"),
     **_family(
         "refused",
         refused="""

@@ -91,7 +91,12 @@ def text_model(config: Mapping[str, Any]) -> TextModel:
             "configuration must name its own.",
             field="model_type",
         )
-    return TextModel(config, outer_type, "", "", {}, outer_type)
+    return TextModel(config, _flat_type(outer_type), "", "", {}, outer_type)
+
+
+def _flat_type(outer_type: str) -> str:
+    """The type that reads a file without a text_config: older wrappers wrote all keys in one."""
+    return outer_type if outer_type in FAMILIES else text_type_of(outer_type) or outer_type
 
 
 def _inner_type(inner: Mapping[str, Any], outer_type: str | None) -> str | None:

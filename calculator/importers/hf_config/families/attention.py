@@ -60,11 +60,6 @@ def qwen2(r: Reader) -> Layers:
     return _windowed(r, types, heads)
 
 
-def qwen2_vl(r: Reader) -> Layers:
-    """Qwen2's rule, with a class whose window is off by default."""
-    return qwen2(r)
-
-
 def qwen2_moe(r: Reader) -> Layers:
     """A window on every other layer below max_window_layers, if use_sliding_window is on."""
     num_layers, heads = r.num_hidden_layers(), attention_heads(r)
