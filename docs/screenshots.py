@@ -84,6 +84,7 @@ def take(browser: BrowserContext, url: str, shot: Shot) -> None:
 
 def take_refused(browser: BrowserContext, url: str) -> None:
     page = browser.new_page()
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(f"{url}/?context=131072")
     page.get_by_role("button", name="Paste or upload a config").click()
     box = page.get_by_role("textbox", name="config.json")
