@@ -293,3 +293,9 @@ def test_a_wrapper_written_flat_is_read_as_its_text_model():
     assert counted(model(model_type="qwen2_5_vl")) == {"full_attention": 4}
     flat = model(model_type="gemma3", num_hidden_layers=6, sliding_window=1024)
     assert counted(flat) == {"sliding_attention": 5, "full_attention": 1}
+
+
+def test_an_assistant_is_refused_whatever_text_model_it_wraps():
+    text = TEXT | {"model_type": "gemma4_unified_text", "num_kv_shared_layers": 2}
+    with pytest.raises(UnsupportedModel, match="gemma4_unified_assistant has no size"):
+        model_from_config({"model_type": "gemma4_unified_assistant", "text_config": text})

@@ -18,6 +18,7 @@ from calculator.model import ModelSpec, shortest_pattern
 from calculator.units import MAX_TOKENS
 
 UNKNOWN = "calculator.importers.hf_config.families.unknown:plain_attention"
+REFUSED = "calculator.importers.hf_config.families.refused:refused"
 
 
 def model_from_config(
@@ -72,6 +73,10 @@ def checked_keys(config: object) -> Mapping[str, Any]:
 def _layers(r: Reader, text: TextModel) -> Layers:
     """The family's reading, refused if a key that could change the size was left unread."""
     family = FAMILIES.get(text.model_type, UNKNOWN)
+    if FAMILIES.get(text.outer_type) == REFUSED:
+        from calculator.importers.hf_config.families.refused import refused
+
+        refused(r, text.outer_type)  # an assistant wraps a text model, but keeps nothing itself
     module, function = family.split(":")
     if family == UNKNOWN:
         _refuse_unknown(r, text)

@@ -22,10 +22,12 @@ REASONS = {
 }
 
 
-def refused(r: Reader) -> NoReturn:
+def refused(r: Reader, outer_type: str = "") -> NoReturn:
+    """`outer_type` is the wrapper's, where that is what cannot be sized."""
+    model_type = outer_type if outer_type in REASONS else r.model_type
     raise UnsupportedModel(
-        f"Model type {r.model_type} has no size to compute: {REASONS[r.model_type]}.",
+        f"Model type {model_type} has no size to compute: {REASONS[model_type]}.",
         field="model_type",
-        model_type=r.model_type,
+        model_type=model_type,
         keys_read=tuple(r.keys_read.items()),
     )
