@@ -11,6 +11,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
+from calculator.charts.steps import StepChart, step_chart
 from calculator.errors import DoesNotFit
 from calculator.verify.child import Run, Status
 from tests.ui.pages import again, markup, opened, plain, press, sentence, tag
@@ -225,6 +226,7 @@ def test_what_is_too_large_offers_the_parts_that_fit(played):
     assert played.runs[-1].job.slice == "layers"
     assert "allocated (8 of 32 layers) 268,435,456 B" in sentence(page)
     assert "Predicted for the part" in plain(markup(page))
+    assert tag(page) == "✓ Equal in a part"
 
 
 def test_a_child_that_ended_is_told_and_can_be_started_again(played):
@@ -283,6 +285,35 @@ def test_generation_shows_both_runs_and_what_repeats_them(played):
     assert "6,144 B at the end" in chart.alt
     figure = go.Figure(json.loads(chart.spec))
     assert list(figure.data[0].x) == [765, 766, 767]
+
+
+def test_the_table_of_steps_is_every_step_or_a_few_with_both_ends():
+    rows = step_chart(GENERATED).table()
+    assert [row["cache, B"] for row in rows] == GENERATED["bytes_after_step"]
+    assert [row["tokens in the cache"] for row in rows] == [765, 766, 767]
+    many = StepChart(100, tuple(range(1000, 2000)))
+    assert len(many.table()) <= 34
+    assert (many.table()[0]["step"], many.table()[-1]["step"]) == (0, 999)
+
+
+def test_what_has_no_rule_is_measured_and_called_so(played):
+    config = {"model_type": "nova_hybrid", "num_hidden_layers": 4, "memory_slots": 8}
+    page = again(opened(context="1024"))
+    page.text_area(key="config_text").set_value(json.dumps(config)).run()
+    page = press(page, "Use this configuration")
+    page.switch_page("pages/verify.py").run()
+    assert tag(page) == "✕ No size"
+    alone = {**MEASURED, "predicted_bytes": None, "equal": None, "measured_bytes": 4096}
+    named = {"model": {"model_type": "nova_hybrid"}, "notes": ["Measured from transformers."]}
+    played.next = status("done", result=alone | named)
+    page = pressed(page, "Measure it with transformers")
+    assert played.runs[0].job.config == config
+    text = plain(markup(page))
+    assert "not from a rule" in text
+    assert "64 tensors in its cache" in text
+    assert "✓ equal" not in text.lower()
+    (download,) = page.get("download_button")
+    assert download.proto.label == "Result as JSON"
 
 
 def test_other_tokens_are_never_green(played):

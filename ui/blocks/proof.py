@@ -22,11 +22,14 @@ def tag_html(results: Results) -> str:
     The small decoder's equality alone says nothing of the scenario, its difference does.
     """
     found = {method: r["equal"] for method, r in results.items() if r["equal"] is not None}
+    part = results.get("allocate", {}).get("slice")
     kind, text = "plain", "Not checked yet"
     if not all(found.values()):
         kind, text = "not", "✕ Not equal"
-    elif found.keys() & WORDS.keys():
+    elif "real-model" in found or ("allocate" in found and not part):
         kind, text = "fits", "✓ Equal"
+    elif part:
+        kind, text = "fits", "✓ Equal in a part"
     return f'<span class="tag {kind}" role="status">{text}</span>'
 
 
