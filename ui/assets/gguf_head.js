@@ -37,7 +37,8 @@ function walk(buffer, fileSize) {
   const numKept = kept.length, start = at;
   for (let i = 0; i < numTensors; i++) {
     text();
-    at += 8 * u32() + 12;
+    const dimensions = u32();
+    at += 8 * dimensions + 12; // lengths, type, offset
   }
   if (at > buffer.byteLength) throw new RangeError("more is needed");
   kept.push([start, at]);
