@@ -115,8 +115,9 @@ _ABSENT = object()
 
 def keep_layer_counts(full: dict[str, Any], published: dict[str, Any]) -> None:
     """Put layer counts back: a file without one is refused, whatever its class's default."""
+    counts = LAYER_COUNTS & set(full) or {"layers_block_type"}  # nemotron_h lists them instead
     for key, value in full.items():
-        if key in LAYER_COUNTS:
+        if key in counts:
             published.setdefault(key, value)
         elif isinstance(value, dict) and LAYER_COUNTS & set(value) and key != "vision_config":
             part = published.setdefault(key, {})
