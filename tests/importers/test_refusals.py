@@ -108,3 +108,9 @@ def test_a_harmless_word_does_not_excuse_one_about_the_cache(key):
 def test_an_unknown_way_to_quantise_a_cache_is_refused():
     with pytest.raises(InvalidInput, match="kv_cache_bits is 3"):
         model(quantization_config={"kv_cache_bits": 3})
+
+
+@pytest.mark.parametrize("inner", [{1: 2}, [1], "text", 3])
+def test_a_nested_object_is_an_object(inner):
+    with pytest.raises(InvalidInput, match="attn_config is"):
+        model(model_type="mpt", attn_config=inner)

@@ -29,7 +29,8 @@ def model_dtype(r: Reader, outer: Mapping[str, Any]) -> str:
             value = place.get(key)
             if value is None or value == "auto":
                 continue
-            text = value.removeprefix("torch.") if isinstance(value, str) else ""
+            is_torch = type(value).__module__ == "torch"  # as a configuration object holds it
+            text = str(value).removeprefix("torch.") if is_torch or isinstance(value, str) else ""
             if text not in _MODEL_DTYPES:
                 raise InvalidInput(
                     f"{prefix}{key} is {shown(value)}; expected bfloat16, float16 or float32.",

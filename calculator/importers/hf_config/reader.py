@@ -119,7 +119,7 @@ class Reader:
         value = self.raw(name)
         if value is None:
             return None
-        if not isinstance(value, Mapping):
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             self.invalid(name, value, "an object")
         defaults = self.defaults.get(name) if name not in self.config else {}
         found = Reader(value, self.model_type, defaults or {}, f"{self.prefix}{name}.")
