@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from pathlib import Path
 
 from tests.conformance.transformers.compare import Result, compare
 from tests.conformance.transformers.sample import SAMPLE, all_types
@@ -21,6 +22,10 @@ def main() -> int:
     print(f"{'type':26}{'outcome':10}{'on':6}{'shapes':>7}{'cases':>7}{'s':>7}  reason")
     results = [shown(compare(model_type, seeds)) for model_type in types]
     print(totals(results))
+    if args.record:
+        from tests.conformance.transformers.record import write
+
+        write(Path(args.record), results, args.seed, args.geometries)
     return 1 if any(r.outcome == "wrong" for r in results) else 0
 
 
@@ -30,6 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--types", help="these types, separated by commas")
     parser.add_argument("--seed", default="0", help="any text; the shapes follow from it")
     parser.add_argument("--geometries", type=int, default=2, help="random shapes a type")
+    parser.add_argument("--record", metavar="FILE", help="write the results as JSON")
     return parser.parse_args()
 
 
