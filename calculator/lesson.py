@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from calculator.footprint import Footprint, footprint
 from calculator.textbook import textbook
-from calculator.units import format_bytes
+from calculator.units import MAX_TOKENS, format_bytes
 from calculator.verify.tensor_list import tensor_list
 
 
@@ -96,7 +96,7 @@ def passes(found: Footprint, num_decode: int = 3) -> tuple[Pass, ...]:
     """
     request = found.request
     made = [Pass("prefill", request.longest, request.longest, found.num_bytes, found.num_bytes)]
-    for i in range(1, num_decode + 1):
+    for i in range(1, min(num_decode, MAX_TOKENS - request.longest) + 1):
         longer = replace(request, seq_len=request.longest + i)
         after = footprint(found.model, longer, found.engine, found.parallelism).num_bytes
         made.append(Pass(f"decode {i}", 1, longer.longest, after, after - made[-1].cache_bytes))

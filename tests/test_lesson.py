@@ -16,6 +16,7 @@ from calculator.lesson import (
     questions,
 )
 from calculator.request import Request
+from calculator.units import MAX_TOKENS
 from calculator.verify.demonstration import projected_tokens
 
 LENGTHS = [(1, 1), (1, 2), (5, 1), (7, 9), (100, 33), (1, 256)]
@@ -73,6 +74,11 @@ def test_each_pass_adds_up_to_the_footprint_after_it(name):
     assert sum(p.added_bytes for p in made) == made[-1].cache_bytes
     assert made[-1].cache_bytes == footprint(model, Request(seq_len=1505, batch_size=2)).num_bytes
     assert [p.tokens_in for p in made] == [1500, 1, 1, 1, 1, 1]
+
+
+def test_passes_end_at_the_longest_text_there_is():
+    found = footprint(load_model("llama-3-8b"), Request(seq_len=MAX_TOKENS - 1))
+    assert [p.tokens_seen for p in passes(found)] == [MAX_TOKENS - 1, MAX_TOKENS]
 
 
 @pytest.mark.parametrize("name", sorted(ENGINES))
