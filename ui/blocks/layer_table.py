@@ -230,11 +230,8 @@ def _close() -> None:
 def show_marked(model: ModelSpec) -> None:
     """Above a described model's size: whose figures they are, and what can be done with them."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(
-            '<div class="kv"><p class="under">Layers as you described them, not read from a '
-            "configuration.</p></div>",
-            width="content",
-        )
+        said = "Layers as you described them, not read from a configuration."
+        st.markdown(f":gray[{said}]", width="content")
         st.button(
             "Edit the layers", on_click=open_known, args=(model,), type="tertiary",
             icon=":material/edit_note:",
