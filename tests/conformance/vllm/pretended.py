@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import types
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 NAME = "NVIDIA H100 80GB HBM3"
@@ -20,6 +21,12 @@ EXTENSIONS = (
 )  # fmt: skip
 
 
+IMAGE_MODULES = (
+    "torchvision", "torchvision.io", "torchvision.transforms", "torchvision.transforms.functional",
+    "torchvision.transforms.v2", "torchvision.transforms.v2.functional",
+)  # fmt: skip
+
+
 class Anything:
     """Stands in for streams, events and drivers: every attribute is a function doing nothing."""
 
@@ -28,6 +35,21 @@ class Anything:
 
     def __getattr__(self, name: str) -> Any:
         return lambda *args, **kwargs: None
+
+
+class ImageModule(types.ModuleType):
+    """torchvision, which image models import and their text parts never call."""
+
+    __path__: list[str] = []
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__spec__, self.__version__ = ModuleSpec(name, None), "0.29.0"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
 
 
 class Operator:
@@ -66,6 +88,11 @@ def pretend_hopper(devices: int) -> None:
     cuda.current_stream = cuda.default_stream = lambda *_: Anything()
     for name in EXTENSIONS:
         sys.modules[f"vllm.{name}"] = types.ModuleType(f"vllm.{name}")
+    for name in IMAGE_MODULES:
+        sys.modules[name] = module = ImageModule(name)
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
     _pretend_triton()
     _pretend_platform(devices)
 
@@ -146,10 +173,13 @@ def pretend_operators(every: bool) -> None:
 
 
 def pretend_deep_gemm() -> None:
-    """The indexer's class asks for DeepGEMM when it is made; its cache does not need it."""
+    """Sparse attention asks for DeepGEMM and a workspace when made; its cache needs neither."""
+    import torch
     import vllm.model_executor.layers.sparse_attn_indexer as indexer
+    from vllm.v1.worker.workspace import init_workspace_manager
 
     indexer.has_deep_gemm = lambda: True
+    init_workspace_manager(torch.device("meta"))
 
 
 def on_meta() -> Any:
