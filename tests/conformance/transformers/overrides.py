@@ -78,6 +78,7 @@ OVERRIDES: Mapping[str, Override] = {
     "mamba": SCAN,
     "falcon_mamba": SCAN,
     "jamba": SCAN,
+    "recurrent_gemma": SCAN,
     "zamba": SCAN,
     "rwkv": SCAN,
     "xlstm": SCAN,
