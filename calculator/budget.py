@@ -5,7 +5,7 @@ from __future__ import annotations
 from calculator.units import GIB
 
 DEFAULT_SHARE = 0.92
-"""Of a device's memory; vLLM's --gpu-memory-utilization since 0.27."""
+"""Of a device's memory; vLLM's --gpu-memory-utilization since 0.20."""
 
 # (usable memory up to, low, high) [tenths of a GiB]: utilisation × total − weights − cache
 _OTHER_NEEDS = ((245, 4, 21), (600, 14, 42), (1000, 11, 75), (None, 10, 79))
