@@ -109,7 +109,14 @@ CASES = (
         "LiquidAI__LFM2-1.2B",
         tp=2,
         architecture="Lfm2ForCausalLM",
-        keys={"conv_dim": 2048, "conv_dim_out": 2048},
+        keys={
+            "conv_dim": 2048,
+            "conv_dim_out": 2048,
+            "block_dim": 2048,
+            "block_ff_dim": 12288,
+            "block_multiple_of": 256,
+            "block_auto_adjust_ff_dim": True,
+        },
     ),
     Case(
         "mamba-2.8b",
@@ -123,6 +130,7 @@ CASES = (
         "moonshotai__Kimi-Linear-48B-A3B-Instruct",
         tp=4,
         architecture="KimiLinearForCausalLM",
+        keys={"mla_use_nope": True},
         flags={"max_model_len": 131072},
     ),
 )

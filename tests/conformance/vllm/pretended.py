@@ -174,12 +174,11 @@ def pretend_operators(every: bool) -> None:
 
 def pretend_deep_gemm() -> None:
     """Sparse attention asks for DeepGEMM and a workspace when made; its cache needs neither."""
-    import torch
     import vllm.model_executor.layers.sparse_attn_indexer as indexer
-    from vllm.v1.worker.workspace import init_workspace_manager
+    import vllm.v1.attention.backends.mla.flashmla_sparse as flashmla_sparse
 
     indexer.has_deep_gemm = lambda: True
-    init_workspace_manager(torch.device("meta"))
+    flashmla_sparse.current_workspace_manager = Anything
 
 
 def on_meta() -> Any:
