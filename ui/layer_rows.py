@@ -21,6 +21,7 @@ from calculator.model import ModelSpec
 Record = dict[str, Any]
 MODEL_DTYPES = ("bf16", "fp16", "fp32")
 
+KNOWN = [*KINDS, SHARED]  # a list: what it is asked about may not be hashable
 NEW = {"layers": 1, "kind": "full_attention", "beside": False}
 MOST_IN_ORDER = 8
 """Rows beyond which layers of a type share one row: sixty rows are no table anybody edits."""
@@ -67,7 +68,7 @@ def applied(records: Sequence[Record], edits: Mapping[str, Any]) -> list[Record]
 def _edited(record: Record, cells: Mapping[str, Any]) -> Record:
     after = {**record, **{k: _whole(v) for k, v in cells.items() if k != "_index"}}
     kind = after.get("kind")
-    if kind != record.get("kind") and (kind in KINDS or kind == SHARED):
+    if kind != record.get("kind") and kind in KNOWN:
         kept = ("layers", "kind", "beside", *fields_of(str(kind)), *cells)
         after = {key: value for key, value in after.items() if key in kept}
     return after
@@ -84,7 +85,7 @@ def columns_of(records: Iterable[Record]) -> list[str]:
         name
         for record in records
         for kind in [record.get("kind")]
-        if kind in KINDS
+        if kind in KNOWN
         for name in fields_of(str(kind))
     )
     return ["layers", "kind", *found, "beside"]

@@ -12,6 +12,7 @@ from tests.importers.gguf_bytes import Bytes, llama
 from tests.importers.test_gguf_dump import LOG
 from tests.ui.test_plan import TINY_LLAMA, UNKNOWN
 from ui import brought, gguf_file, pasted
+from ui.blocks import layer_table
 from ui.brought import compact, description, kind_of, model_of_text
 from ui.layer_rows import (
     applied,
@@ -148,6 +149,24 @@ def test_a_cell_that_was_emptied_is_missing_and_named():
     rows = rows_from(applied(records_of([FULL]), {"edited_rows": {0: {"head_dim": None}}}))
     with pytest.raises(InvalidInput, match="Row 1: full_attention has missing field head_dim"):
         description(rows, name="nova", dtype="bf16")
+
+
+@pytest.mark.parametrize("kind", [["x"], {}, 3, None])
+def test_a_kind_that_is_no_word_is_left_for_the_description_to_refuse(kind):
+    rows = rows_from(applied(records_of([FULL]), {"edited_rows": {0: {"kind": kind}}}))
+    with pytest.raises(InvalidInput, match=r"kind of row 1|expected a number"):
+        description(rows, name="nova", dtype="bf16")
+
+
+def test_the_grid_shows_no_number_that_it_cannot_hold():
+    records = records_of([FULL | {"head_dim": 10**300, "num_key_value_heads": 8}])
+    columns = columns_of(records)
+    frame = layer_table._frame(
+        records, columns, [c for c in columns if c not in ("kind", "beside")]
+    )
+    assert frame["head_dim"].isna().all()
+    assert list(frame["num_key_value_heads"]) == [8]
+    assert list(frame["beside"]) == [False]
 
 
 REFUSED = UnsupportedModel(

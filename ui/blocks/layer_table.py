@@ -12,14 +12,13 @@ import pandas as pd
 import streamlit as st
 
 from calculator.errors import CalculatorError, UnsupportedModel
-from calculator.importers.description import SHARED
 from calculator.importers.to_preset import preset_text
-from calculator.layers import KINDS
-from calculator.model import ModelSpec
+from calculator.model import MAX_LAYERS, ModelSpec
 from calculator.units import parse_tokens
 from ui import markup, pasted
 from ui.brought import DESCRIBED, description, model_of_text
 from ui.layer_rows import (
+    KNOWN,
     MODEL_DTYPES,
     Record,
     applied,
@@ -34,6 +33,7 @@ from ui.layer_rows import (
 from ui.markup import STRONG, esc, marked
 
 STATE = "layer_table"
+MOST = 2**53 - 1  # a browser's whole numbers end here
 
 
 @dataclass
@@ -160,11 +160,9 @@ def _grid(editing: Editing) -> None:
     """The grid; a kind that is new to it brings its columns with the next run."""
     columns = columns_of(editing.records)
     numbers = [name for name in columns if name not in ("kind", "beside")]
-    frame = pd.DataFrame([{c: r.get(c) for c in columns} for r in editing.records], columns=columns)
-    frame[numbers] = frame[numbers].apply(pd.to_numeric, errors="coerce").astype("Int64")
-    frame["beside"] = frame["beside"].fillna(False).astype(bool)
     st.data_editor(
-        frame, key=editing.key, num_rows="dynamic", hide_index=True, column_order=columns,
+        _frame(editing.records, columns, numbers), key=editing.key, num_rows="dynamic",
+        hide_index=True, column_order=columns,
         column_config=_columns(numbers), alt="Layers from the first to the last, a row a group.",
     )  # fmt: skip
     if columns_of(now := editing.now()) != columns:
@@ -172,14 +170,27 @@ def _grid(editing: Editing) -> None:
         st.rerun()
 
 
+def _frame(records: list[Record], columns: list[str], numbers: list[str]) -> pd.DataFrame:
+    """The records as the grid takes them; what is no number it can hold is an empty cell."""
+    frame = pd.DataFrame({c: [r.get(c) for r in records] for c in columns}, dtype=object)
+    for name in numbers:
+        cells = [v if isinstance(v, int) and abs(v) < MOST else None for v in frame[name]]
+        frame[name] = pd.array(cells, dtype="Int64")
+    frame["beside"] = [bool(ticked) for ticked in frame["beside"]]
+    return frame
+
+
 def _columns(numbers: list[str]) -> dict[str, Any]:
     config = st.column_config
     found: dict[str, Any] = {
-        name: config.NumberColumn(name, min_value=0, step=1, format="%d") for name in numbers
+        name: config.NumberColumn(name, min_value=0, max_value=MOST, step=1, format="%d")
+        for name in numbers
     }
-    found["layers"] = config.NumberColumn("layers", min_value=1, step=1, default=1)
+    found["layers"] = config.NumberColumn(
+        "layers", min_value=1, max_value=MAX_LAYERS, step=1, default=1
+    )
     found["kind"] = config.SelectboxColumn(
-        "kind", options=[*KINDS, SHARED], default="full_attention", required=True,
+        "kind", options=KNOWN, default="full_attention", required=True,
         help="What such a layer keeps; shared keeps nothing of its own.",
     )  # fmt: skip
     found["beside"] = config.CheckboxColumn(
