@@ -8,7 +8,6 @@ from typing import TypeAlias
 from calculator.errors import InvalidInput
 from calculator.units import checked_int
 
-
 Lengths: TypeAlias = tuple[tuple[int, int], ...]
 """(tokens, how many sequences have so many)"""
 
