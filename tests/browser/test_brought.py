@@ -68,6 +68,20 @@ def test_a_refused_model_is_described_edited_used_and_shared(visit, stranger):
         expect(heading(other)).to_have_text(said)
 
 
+def test_a_row_of_another_kind_asks_for_that_kinds_fields(visit):
+    with visit("/?device=none&model=llama-3.1-8b") as page:
+        open_box(page)
+        page.get_by_role("button", name="Edit the layers of this model").click()
+        expect(page.locator("p.under").last).to_contain_text("32 layers of one kind")
+        page.keyboard.press("Escape")
+        write_cell(page, 160, 50, "sliding_attention")
+        problem = page.locator(".notice.bad")
+        expect(problem).to_contain_text("sliding_attention has missing field sliding_window")
+        expect(page.get_by_role("button", name="Use this description")).to_be_disabled()
+        page.get_by_role("button", name="Cancel").click()
+        expect(heading(page)).to_contain_text("Llama-3.1-8B, 8,192 tokens")
+
+
 def test_pasted_lines_of_llama_cpp_are_a_model_and_travel(visit, stranger):
     with visit("/?device=none&context=8192") as page:
         paste(page, LOG)
