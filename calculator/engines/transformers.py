@@ -84,6 +84,14 @@ class Transformers(Engine):
         return major, minor, patch
 
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
+        if cache.kind == "wkv" or (
+            cache.kind == "lightning_attention" and model.model_type != "minimax"
+        ):
+            raise UnsupportedModel(
+                f"transformers {self.verified_with} has no model code of its own for the "
+                f"{cache.kind} layers of model type {model.model_type}.",
+                field="engine",
+            )
         if model.model_type == "falcon" and isinstance(cache, FullAttention):
             cache = _every_query_head(cache, model)
         if self.release < VERIFIED:

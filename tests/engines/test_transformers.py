@@ -93,7 +93,18 @@ def test_mamba2_keeps_all_columns_in_its_type_and_states_in_fp32():
 def test_lightning_states_follow_minimax():
     lightning = {"kind": "lightning_attention", "num_attention_heads": 32, "head_dim": 128}
     assert num_bytes(model(lightning, model_type="minimax"), 5) == 32 * 128 * 128 * 2
-    assert num_bytes(model(lightning), 5) == 32 * 128 * 128 * 4
+
+
+@pytest.mark.parametrize(
+    "cache",
+    [
+        {"kind": "lightning_attention", "num_attention_heads": 32, "head_dim": 128},
+        {"kind": "wkv", "hidden_size": 128, "head_size": 64},
+    ],
+)
+def test_layers_that_transformers_has_no_code_for_are_refused(cache):
+    with pytest.raises(kv.UnsupportedModel, match="no model code"):
+        num_bytes(model(cache), 5)
 
 
 LATENT = {
