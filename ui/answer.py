@@ -67,7 +67,7 @@ def model_of(name: str, config: str) -> ModelSpec:
     return _brought(config) if name in pasted.SLOTS and config else load_named(name)
 
 
-_brought = lru_cache(maxsize=128)(pasted.model)
+_brought = lru_cache(maxsize=32)(pasted.model)  # a text may have 2 MiB
 
 
 def flags_of(name: str) -> tuple[str, ...]:

@@ -17,8 +17,6 @@ PARAMETER = "config"
 MAX_LINK = 4096
 MAX_TEXT = 2**17
 
-__all__ = ["DESCRIBED", "GGUF", "NAME", "PARAMETER", "link_code", "model", "names", "text"]
-
 # what can be chosen as a model → where this session keeps its text
 SLOTS = {NAME: "pasted", GGUF: "pasted_gguf", DESCRIBED: "described"}
 model = model_of_text

@@ -137,6 +137,16 @@ def code_of(page):
     return link_code(page.session_state["described"])
 
 
+def test_a_configuration_that_lacks_a_number_can_be_described():
+    lacking = {k: v for k, v in TINY_LLAMA.items() if k != "num_hidden_layers"}
+    page = pasted(json.dumps(lacking))
+    assert "num_hidden_layers is missing" in sentence(page)
+    page = press(page, DESCRIBE)
+    assert sentence(page) == "Describe the layers of llama."
+    assert "Started from 1 full-attention layer" in plain(markup(page))
+    assert page.session_state["layers_longest"] == "4096"
+
+
 def test_cancel_leads_back_to_the_refusal():
     page = press(press(pasted(json.dumps(UNKNOWN)), DESCRIBE), "Cancel")
     assert tag(page) == "✕ No size"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -66,13 +67,14 @@ class Editing:
 def open_button() -> None:
     """For the model that is chosen, whatever it is."""
     st.button(
-        "Edit the layers of this model", on_click=_open_chosen, width="stretch",
+        "Edit the layers of this model", on_click=open_chosen, width="stretch",
         icon=":material/edit_note:",
         help="Start from the layers of the model chosen above; the result is marked as yours.",
     )  # fmt: skip
 
 
-def _open_chosen() -> None:
+def open_chosen() -> None:
+    """Whatever is chosen: what could be read of it, be it refused."""
     from ui.answer import model_of
 
     name = str(st.session_state.get("model"))
@@ -81,9 +83,19 @@ def _open_chosen() -> None:
     except UnsupportedModel as error:
         open_refused(error, name)
     except CalculatorError as error:
-        st.session_state["config_problem"] = str(error)
+        if not pasted.text():
+            st.session_state["config_problem"] = str(error)
+            return
+        config = json.loads(pasted.text())
+        open_refused(_with_keys(error, config), name, config)
     else:
         open_known(model)
+
+
+def _with_keys(error: CalculatorError, config: Mapping[str, Any]) -> UnsupportedModel:
+    """A configuration that lacks something, as one whose other keys were read."""
+    named = str(config.get("model_type", ""))
+    return UnsupportedModel(str(error), model_type=named, keys_read=tuple(config.items()))
 
 
 def open_known(model: ModelSpec) -> None:

@@ -11,10 +11,10 @@ import streamlit as st
 from calculator.errors import CalculatorError, UnsupportedModel
 from ui import hub, markup, pasted
 from ui.answer import model_of
-from ui.blocks import ways
+from ui.blocks import layer_table, ways
 from ui.markup import STRONG, esc, fold, marked, table, title
 from ui.report import at
-from ui.scenario import DEFAULTS
+from ui.scenario import DEFAULTS, NAMES
 
 
 def show(error: CalculatorError, options: dict[str, str]) -> None:
@@ -120,12 +120,18 @@ def _value(value: object) -> str:
 
 def _actions(error: CalculatorError, options: dict[str, str]) -> None:
     markup.show(title("What you can do"))
-    if hub.is_hub_name(options["model"]):
+    if hub.is_hub_name(options["model"]) and error.field == "model":
         st.button("Ask the Hub again", type="primary", width="stretch", icon=":material/refresh:")
         st.caption("What it said last is remembered for 20 seconds.")
     if near := re.search(r"did you mean ([\w.-]+)\?", str(error)):
         _button(f"Use {near[1]}", error.field or "model", near[1], primary=True)
         st.caption("The nearest name there is.")
+    if error.field not in NAMES and pasted.text_of(options["model"]):
+        st.button(
+            "Describe its layers yourself", on_click=layer_table.open_chosen, width="stretch",
+            icon=":material/edit_note:",
+        )  # fmt: skip
+        st.caption("Start from what could be read and say what is missing; marked as described.")
     if error.field in DEFAULTS and error.field != "model":
         _button(f"Reset {error.field.replace('_', ' ')}", error.field, DEFAULTS[error.field])
         st.caption(f"Back to {DEFAULTS[error.field]}.")
