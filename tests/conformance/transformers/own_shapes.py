@@ -233,6 +233,12 @@ def qwen4(values: Values, rng: Random) -> None:
     values["indexer_head_dim"] = values.get("head_dim", 256) + rng.choice((0, 16))
 
 
+def helium(values: Values, rng: Random) -> None:
+    """Its output projection is square."""
+    values["head_dim"] = values["hidden_size"] // values["num_attention_heads"]
+    values["hidden_size"] = values["head_dim"] * values["num_attention_heads"]
+
+
 def dots3(values: Values, rng: Random) -> None:
     values["num_key_value_heads"] = values["num_attention_heads"]
     values["hidden_size"] = 5120  # the adapters of the other modalities end there
@@ -263,6 +269,7 @@ OWN: dict[str, Shape] = {
     "granitemoehybrid": both(
         MAMBA2_FAMILY, hybrid("layer_types", ["linear_attention", "full_attention"])
     ),
+    "helium": helium,
     "inkling2_text": inkling,
     "inkling_text": inkling,
     "jamba": jamba,
