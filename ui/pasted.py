@@ -62,15 +62,9 @@ def popover() -> None:
     from ui.blocks import layer_table
     from ui.gguf_file import choose_file
 
-    with st.popover(
-        "Paste or upload a config", type="tertiary", icon=":material/upload_file:", key="bring",
-        on_change="rerun",
-    ) as bring:  # fmt: skip
-        if not bring.open:
-            return
+    with st.popover("Paste or upload a config", type="tertiary", icon=":material/upload_file:"):
         st.text_area(
             "config.json, or a printed GGUF header", key="config_text", height=180,
-            persist_state="session",
             placeholder='{"model_type": …}',
             help="A Hugging Face config.json, the output of gguf-dump, or the lines that llama.cpp "
             "logs while it loads a model. It stays in this session and in the link you copy.",
