@@ -159,6 +159,10 @@ def _model_from_path(path: str) -> ModelSpec:
         from calculator.importers.gguf import model_from_gguf
 
         return model_from_gguf(path)
+    if path.endswith(".toml"):
+        from calculator.importers.preset_file import read_record
+
+        return model_from_record(read_record(path))
     from calculator.importers.hf_config import model_from_config
     from calculator.importers.schema import read_json
 

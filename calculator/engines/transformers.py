@@ -34,6 +34,24 @@ LATENT_SINCE = (5, 15, 0)
 _KNOWN_SINCE_5_0 = frozenset(
     ("full_attention", "sliding_attention", "chunked_attention", "cross_attention")
 )
+WITHOUT_CLASS = frozenset(
+    (
+        "baichuan",
+        "chatglm",
+        "hunyuan",
+        "internlm2",
+        "kimi_k2",
+        "kimi_k3",
+        "mimo",
+        "minimax_m1",
+        "minimax_m3",
+        "minimax_text_01",
+        "nemotron-nas",
+        "qwen",
+        "step3_vl",
+    )
+)
+"""Model types read here whose code is not in the release: they run code of their own."""
 _CACHES = ("dynamic",)
 _LATER_CACHES = ("static", "quantized", "offloaded", "offloaded_static")
 
@@ -160,6 +178,12 @@ class Transformers(Engine):
             parts.append(f"MLA keeps {what} (modeling_deepseek_v3.py:DeepseekV3Attention.forward)")
         version = self.version or self.verified_with
         found = [f"Engine transformers {version}, dynamic cache: {'; '.join(parts)}."]
+        if model.model_type in WITHOUT_CLASS:
+            found.append(
+                f"transformers {self.verified_with} has no class for model type "
+                f"{model.model_type}: counted as its cache classes keep such layers, not checked "
+                "against the model's own code."
+            )
         if model.kv_cache_dtype and model.kv_cache_dtype != model.dtype:
             found.append(
                 f"The checkpoint asks for a {model.kv_cache_dtype} cache; transformers does not "

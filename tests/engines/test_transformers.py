@@ -204,3 +204,17 @@ def test_deepseek_v4_without_compression_keeps_its_keys_twice():
 def test_every_number_names_where_it_was_read():
     assumed = kv.footprint(kv.load_model("gemma-3-27b"), kv.Request(seq_len=10), ENGINE).assumptions
     assert any("DynamicSlidingWindowLayer" in sentence for sentence in assumed)
+
+
+def test_a_model_type_without_a_class_is_said_to_be_unchecked():
+    found = kv.footprint(kv.load_model("kimi-k2"), kv.Request(8), kv.engine("transformers"))
+    assert any("no class for model type kimi_k2" in a for a in found.assumptions)
+
+
+def test_the_model_types_without_a_class_are_those_the_release_lacks():
+    auto = pytest.importorskip("transformers.models.auto.configuration_auto")
+    from calculator.engines.transformers import WITHOUT_CLASS
+    from calculator.importers.hf_config.registry import FAMILIES
+
+    read = set(FAMILIES) | {preset.model_type for preset in kv.presets()}
+    assert read - set(auto.CONFIG_MAPPING_NAMES) == WITHOUT_CLASS
