@@ -18,7 +18,7 @@ def test_the_worked_examples_print_what_they_say():
 def test_the_commands_run(tmp_path, monkeypatch, capsys):
     config = (
         '{"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4,'
-        ' "hidden_size": 64, "vocab_size": 32, "torch_dtype": "float16"}'
+        ' "hidden_size": 128, "vocab_size": 32, "torch_dtype": "float16"}'
     )
     (tmp_path / "config.json").write_text(config)
     monkeypatch.chdir(tmp_path)
