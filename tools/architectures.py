@@ -48,7 +48,7 @@ def page(found: dict[str, Any]) -> str:
     cases = sum(entry["cases"] for entry in types.values())
     head = HEAD.format(totals=f"{len(types)} types, {cases:,} cases: {totals}.", **found)
     rows = [
-        f"| `{name}` | {', '.join(e['layers']).lower() or '–'} | {e['outcome']} | {e['device']} "
+        f"| `{name}` | {', '.join(_small(x) for x in e['layers']) or '–'} | {e['outcome']} | {e['device']} "
         f"| {e['shapes']} | {e['cases']} |"
         for name, e in sorted(types.items())
     ]
@@ -61,6 +61,11 @@ def page(found: dict[str, Any]) -> str:
     if refused:
         parts += ["## Refused, and why", "\n".join(refused)]
     return "\n\n".join(parts) + "\n"
+
+
+def _small(label: str) -> str:
+    """In the middle of a line: only the first letter changes."""
+    return label[0].lower() + label[1:]
 
 
 if __name__ == "__main__":
