@@ -48,8 +48,8 @@ def page(found: dict[str, Any]) -> str:
     cases = sum(entry["cases"] for entry in types.values())
     head = HEAD.format(totals=f"{len(types)} types, {cases:,} cases: {totals}.", **found)
     rows = [
-        f"| `{name}` | {', '.join(_small(x) for x in e['layers']) or '–'} | {e['outcome']} | {e['device']} "
-        f"| {e['shapes']} | {e['cases']} |"
+        f"| `{name}` | {', '.join(_small(x) for x in e['layers']) or '–'} "
+        f"| {e['outcome']} | {e['device']} | {e['shapes']} | {e['cases']} |"
         for name, e in sorted(types.items())
     ]
     refused = [
