@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conformance.llamacpp.cases import cases
 from tests.conformance.llamacpp.compare import Compared, compared
-from tests.conformance.llamacpp.library import path_of_library
+from tests.conformance.llamacpp.native import path_of_library
 
 
 def main() -> int:

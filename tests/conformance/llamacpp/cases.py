@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.conformance.llamacpp.library import TYPES
+from tests.conformance.llamacpp.native import TYPES
 from tests.conformance.llamacpp.models import TWINS, Twin
 from tests.conformance.llamacpp.shapes import shaped
 

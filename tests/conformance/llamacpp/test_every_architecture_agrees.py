@@ -7,7 +7,7 @@ from calculator.importers.gguf.architectures import ARCHITECTURES
 from tests.conformance.llamacpp.asked import answers
 from tests.conformance.llamacpp.compare import our_answer
 from tests.conformance.llamacpp.headers import LEFT_OUT, figures, other_keys
-from tests.conformance.llamacpp.library import path_of_library
+from tests.conformance.llamacpp.native import path_of_library
 from tests.importers.gguf_files import write
 
 pytestmark = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tests.conformance.llamacpp.library import LlamaCppLibrary, Refused, path_of_library
+from tests.conformance.llamacpp.native import LlamaCppLibrary, Refused, path_of_library
 
 
 def main(path: str) -> None:
