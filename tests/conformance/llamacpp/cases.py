@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.conformance.llamacpp.native import TYPES
 from tests.conformance.llamacpp.models import TWINS, Twin
+from tests.conformance.llamacpp.native import TYPES
 from tests.conformance.llamacpp.shapes import shaped
 
 _UBATCHES = (1, 32, 128, 256, 512, 512, 512, 1000, 1024, 2048, 4096)

@@ -6,8 +6,8 @@ import pytest
 
 from tests.conformance.llamacpp.cases import cases
 from tests.conformance.llamacpp.compare import Compared, compared
-from tests.conformance.llamacpp.native import path_of_library
 from tests.conformance.llamacpp.models import TWINS
+from tests.conformance.llamacpp.native import path_of_library
 from tests.conformance.llamacpp.shapes import shaped
 
 pytestmark = [
