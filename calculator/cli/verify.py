@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for flag, metavar, text in (
         ("--memory", "SIZE", "memory it may take (default: a share of what is free)"),
         ("--time-limit", "SECONDS", "end it after so long (default 600)"),
-        ("--threads", "N", "processor threads (default: torch's choice)"),
+        ("--threads", "N", "processor threads (default: torch's choice; generate: 1)"),
         ("--prompt-tokens", "N", "generate: tokens of the prompt (default 512)"),
         ("--new-tokens", "N", "generate: tokens to generate (default 256)"),
         ("--seed", "N", "generate: seed of weights, prompt and sampling (default 0)"),

@@ -86,8 +86,10 @@ def run_job(job: Job, progress: Any) -> dict[str, Any]:
     """Do what a job says, in this process."""
     import torch
 
-    if job.threads:
-        torch.set_num_threads(job.threads)
+    if job.threads or job.method == "generate":
+        # the small decoder gains nothing from more threads, which wait for each other on a busy
+        # machine
+        torch.set_num_threads(job.threads or 1)
     if job.preset is None:
         return _measured_only(job, progress)
     model = model_from_record(tomllib.loads(job.preset))

@@ -84,9 +84,16 @@ def _gemma4(model: ModelSpec, values: Values) -> Values:
 
 
 def _falcon(model: ModelSpec, values: Values) -> Values:
-    """A single cached head; the code of the newer form caches a key for every query head."""
+    """A single cached head, or the newer form, whose code caches a key for every query head."""
     cache = first(model, FullAttention)
     assert cache is not None
+    if cache.num_key_value_heads > 1 and cache.num_attention_heads:
+        return {
+            "new_decoder_architecture": True,
+            "num_attention_heads": cache.num_attention_heads,
+            "num_kv_heads": cache.num_key_value_heads,
+            "hidden_size": cache.num_attention_heads * cache.head_dim,
+        }
     if cache.num_key_value_heads > 1:
         raise UnsupportedModel(
             f"transformers' code of falcon caches a key for every query head, and {model.name} is "

@@ -19,11 +19,10 @@ SAMPLE = (
     "llama-3-8b", "gemma-3-4b", "gemma-3n-e4b", "gpt-oss-20b", "llama-4-scout", "deepseek-v2-lite",
     "deepseek-v3.2", "jamba-v0.1", "nemotron-nano-9b-v2", "zamba2-2.7b", "falcon-h1-7b",
     "lfm2-1.2b", "mamba-2.8b", "qwen3.5-27b", "flan-t5-xxl", "gpt2", "qwen3-vl-2b", "falcon-7b",
+    "falcon-40b",
     "llama-3.2-11b-vision", "mimo-v2-flash",
 )  # fmt: skip
 EVERY = tuple(m.id for m in kv.presets())
-# What transformers' class of the type does not have, or keeps otherwise than the preset can say.
-OTHERWISE = {"falcon-40b": "every query head"}
 
 
 def without_class() -> set[str]:
@@ -34,7 +33,7 @@ def without_class() -> set[str]:
 
 @pytest.mark.parametrize("preset", EVERY if os.environ.get("KVCALC_FULL") else SAMPLE)
 def test_the_real_code_keeps_what_was_predicted(preset):
-    if preset in without_class() | set(OTHERWISE):
+    if preset in without_class():
         pytest.skip("transformers has no such class, tested below")
     described = kv.load_model(preset)
     asked = kv.Request(70, 2, encoder_seq_len=9 if described.has_encoder else None)
@@ -46,9 +45,8 @@ def test_the_real_code_keeps_what_was_predicted(preset):
 @pytest.mark.parametrize("preset", EVERY)
 def test_a_preset_is_rebuilt_as_itself_or_refused_by_name(preset):
     described = kv.load_model(preset)
-    reason = OTHERWISE.get(preset, "has no class" if preset in without_class() else None)
-    if reason:
-        with pytest.raises(kv.UnsupportedModel, match=reason):
+    if preset in without_class():
+        with pytest.raises(kv.UnsupportedModel, match="has no class"):
             config_of(described)
         return
     config = config_of(described)

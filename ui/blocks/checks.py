@@ -162,9 +162,6 @@ def settings(method: Method) -> dict[str, Any]:
         found["budget_bytes"] = parse_bytes("memory", memory)
     if method == "generate":
         names = ("prompt_tokens", "new_tokens", "seed")
-        found["threads"] = (
-            1  # too small to gain from more, which wait for each other when others run
-        )
         found["generation"] = {n: given[f"verify_{n}"] for n in names if f"verify_{n}" in given}
         if temperature := given.get("verify_temperature"):
             found["generation"]["temperature"] = temperature
