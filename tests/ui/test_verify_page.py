@@ -280,7 +280,6 @@ def test_generation_shows_both_runs_and_what_repeats_them(played):
         assert said in text, said
     assert "✓ within it" in text
     assert tag(page) == "Not checked yet"  # a small decoder is not the scenario
-    assert played.runs[0].job.threads == 1
     chart = page.get("plotly_chart")[-1].proto
     assert "6,144 B at the end" in chart.alt
     figure = go.Figure(json.loads(chart.spec))
