@@ -13,12 +13,15 @@ import calculator as kv
 from tests.conformance.transformers import geometry
 from tests.conformance.transformers.compare import Result
 from tests.conformance.transformers.overrides import override
+from tests.conformance.transformers.sample import all_types
 
 
 def write(path: Path, results: list[Result], seed: str, geometries: int) -> None:
     """One entry a model type, with what its default configuration keeps."""
+    run = {r.model_type for r in results}
+    asked = "--all" if run == set(all_types()) else f"--types … ({len(run)})"
     document = {
-        "command": f"python -m tests.conformance.transformers --all --seed {seed} "
+        "command": f"python -m tests.conformance.transformers {asked} --seed {seed} "
         f"--geometries {geometries} --record {path.name}",
         "transformers": transformers.__version__,
         "torch": torch.__version__.split("+")[0],
