@@ -73,9 +73,7 @@ def test_figures_and_text_take_the_browsers_scheme(visit, scheme):
         ours = {"light": "rgb(16, 22, 31)", "dark": "rgb(232, 236, 242)"}[scheme]
         assert heading(page).evaluate("e => getComputedStyle(e).color") == ours
         accent = {"light": "#174ea6", "dark": "#7db3ff"}[scheme]
-        assert (
-            page.evaluate(FIRST_LINE) == accent
-        )
+        assert page.evaluate(FIRST_LINE) == accent
 
 
 def test_a_change_of_scheme_redraws_the_figures(visit):
