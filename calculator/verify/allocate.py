@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calculator.errors import DoesNotFit
 from calculator.footprint import Footprint
 from calculator.units import format_gib
+from calculator.verify.allocator import Allocator, allocator
 from calculator.verify.cuda_rule import RULE, set_aside
 from calculator.verify.device import (
     chosen_device,
@@ -20,7 +22,7 @@ from calculator.verify.device import (
     versions,
 )
 from calculator.verify.slices import KINDS, Kind, Slice, largest_slice
-from calculator.verify.tensor_list import Planned, Shape, tensor_list
+from calculator.verify.tensor_list import ITEM_BYTES, Planned, Shape, tensor_list
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 """(done, total, what is being done)"""
 MAX_TENSORS = 2**17
+NOTES = {
+    "cpu": "Resident memory is information: pages of 4 KiB, and the process's own.",
+    "mps": "Metal rounds buffers up to whole pages; it has no count of the bytes asked for.",
+}
 
 
 class Measured(NamedTuple):
@@ -150,6 +156,7 @@ def _measure(
     """Counters before, every tensor, counters after; nothing is left allocated."""
     _warm_up(device)
     before = counters(device)
+    how = allocator(before["reserved_bytes"]) if device == "cuda" else None
     held: list[torch.Tensor] = []
     measured: list[Measured] = []
     total = sum(row.predicted_bytes for row in rows)
@@ -178,7 +185,8 @@ def _measure(
         held.clear()
         settle(device)
     changes = {name: after[name] - before[name] for name in before}
-    return tuple(measured), _reported(device, changes, rows)
+    reported = _of_cuda(changes, rows, how) if how else {**changes, "note": NOTES[device]}
+    return tuple(measured), reported
 
 
 def _tensors(row: Planned, device: str) -> Iterator[torch.Tensor]:
@@ -199,37 +207,27 @@ def _warm_up(device: str) -> None:
     settle(device)
 
 
-def _reported(device: str, changes: dict[str, int], rows: tuple[Planned, ...]) -> dict[str, Any]:
-    """The device's figures as differences, and beside CUDA's the rule they follow from."""
-    if device == "cpu":
-        note = "Resident memory is information: pages of 4 KiB, and the process's own."
-        return {**changes, "note": note}
-    if device == "mps":
-        note = "Metal rounds buffers up to whole pages; it has no count of the bytes asked for."
-        return {**changes, "note": note}
+def _of_cuda(changes: dict[str, int], rows: tuple[Planned, ...], how: Allocator) -> dict[str, Any]:
+    """Its figures as differences, and beside them the rule they follow from, where one does."""
     sizes = [
         _num_bytes(shape, row)
         for row in rows
         for _ in range(row.layers * row.copies)
         for shape in row.shapes
     ]
+    found: dict[str, Any] = {name: changes[name] for name in how.counted}
+    if "requested_bytes" in found:
+        found["requested_equal"] = found["requested_bytes"] == sum(sizes)
+    if how.unlike_the_rule:
+        return {**found, "note": how.unlike_the_rule}
     by_rule = set_aside(sizes)
-    found: dict[str, Any] = {
-        **changes,
+    return {
+        **found,
         "allocated_by_rule_bytes": by_rule.allocated_bytes,
         "reserved_by_rule_bytes": by_rule.reserved_bytes,
         "note": RULE,
     }
-    if "requested_bytes" in changes:
-        found["requested_equal"] = changes["requested_bytes"] == sum(sizes)
-    else:
-        found["note"] += " This allocator backend does not count the bytes asked for."
-    return found
 
 
 def _num_bytes(shape: Shape, row: Planned) -> int:
-    from math import prod
-
-    from calculator.verify.tensor_list import ITEM_BYTES
-
     return prod(shape) * ITEM_BYTES[row.torch_dtype]

@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 
 from calculator import __version__
 from calculator.errors import InvalidInput, shown
+from calculator.verify.allocator import COUNTED
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
+OUT_OF_MEMORY = ("out of memory", "allocate memory", "invalid buffer size")
+"""CUDA's and Metal's words, the CPU's, and Metal's for one buffer larger than it can have."""
 
 
 class Free(NamedTuple):
@@ -72,7 +75,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     known = (MemoryError, torch.OutOfMemoryError)
     text = str(error).lower()
     return isinstance(error, known) or (
-        isinstance(error, RuntimeError) and ("out of memory" in text or "allocate memory" in text)
+        isinstance(error, RuntimeError) and any(said in text for said in OUT_OF_MEMORY)
     )
 
 
@@ -173,9 +176,7 @@ def counters(device: str) -> dict[str, int]:
 
     if device == "cuda":
         stats = torch.cuda.memory_stats()
-        names = ("requested_bytes", "allocated_bytes", "reserved_bytes")
-        found = {n: stats.get(f"{n}.all.current") for n in names}
-        return {n: int(x) for n, x in found.items() if x is not None}
+        return {name: int(stats.get(f"{name}.all.current", 0)) for name in COUNTED}
     if device == "mps":
         return {
             "current_allocated_bytes": int(torch.mps.current_allocated_memory()),

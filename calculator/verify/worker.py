@@ -105,11 +105,10 @@ def _limit_memory(job: Job) -> None:
     """A hard limit a little above the budget, and first to go if the machine runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
-    import torch
-
     from calculator.verify.device import chosen_device, free_memory
 
-    if sys.platform != "linux" or torch.cuda.is_available():
+    on_cuda = job.method != "real-model" and chosen_device(job.device) == "cuda"
+    if sys.platform != "linux" or on_cuda:
         return  # CUDA maps far more than it uses
     import resource
 

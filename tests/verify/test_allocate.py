@@ -132,3 +132,13 @@ def test_cuda_out_of_memory_is_told_and_freed():
 @pytest.mark.skipif(not torch.backends.mps.is_available(), reason="no Metal device")
 def test_mps_storage_is_what_was_predicted():
     assert allocate(llama(), "mps").equal
+
+
+def test_a_device_that_is_not_there_is_named_beside_those_that_are(capsys):
+    from calculator.cli import main
+
+    missing = "mps" if torch.cuda.is_available() else "cuda"
+    assert main(["verify", "llama-3-8b", "--context", "64", "--device", missing]) == 2
+    told = capsys.readouterr().err
+    assert f"device is {missing}, which torch {torch.__version__} does not find here" in told
+    assert "it finds" in told and "cpu" in told
