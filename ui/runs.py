@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calculator.errors import CalculatorError
 from calculator.verify.child import Run, Status, start
 from calculator.verify.jobs import Job
 
 STATE = "verify_runs"
-ABANDON_AFTER_S = 30.0
-"""A page polls twice a second; a browser that is closed no longer does."""
+ABANDON_AFTER_S = 15.0
+"""How long a browser may be away before its checks are ended; a reload or a gap of the network."""
 MAX_KEPT = 12
 
 Key = tuple[object, ...]
@@ -24,7 +28,7 @@ def begin(method: str, key: Key, job: Job) -> None:
     runs = _runs()
     runs.pop((method, key), None)
     try:
-        runs[method, key] = start(job, abandon_after_s=ABANDON_AFTER_S)
+        runs[method, key] = start(job, abandon_after_s=ABANDON_AFTER_S, is_watched=_is_connected())
     except CalculatorError as error:
         refuse(method, key, error)
     for old in list(runs)[:-MAX_KEPT]:
@@ -62,6 +66,14 @@ def cancel_others(key: Key) -> None:
 
 def is_going(found: Status | None) -> bool:
     return found is not None and not found.is_over
+
+
+def _is_connected() -> Callable[[], bool]:
+    """Whether this session's browser still is; a tab in the background hardly polls any more."""
+    context = get_script_run_ctx()
+    if context is None or not runtime.exists():
+        return lambda: False
+    return partial(runtime.get_instance().is_active_session, context.session_id)
 
 
 def _end(run: Run | CalculatorError | None) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, Literal, NamedTuple
 
@@ -20,7 +21,7 @@ from calculator.errors import (
     SourceUnavailable,
     UnsupportedModel,
 )
-from calculator.verify.jobs import Job, check_packages
+from calculator.verify.jobs import TAKES_LESS, Job, check_packages
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 TIME_LIMIT_S = 300.0
@@ -51,13 +52,21 @@ class Status(NamedTuple):
 class Run:
     """A job on its way. `poll` never waits; `wait` does, and `cancel` ends it at any moment.
 
-    A run that nobody polls for `abandon_after_s` seconds is cancelled: its page was closed.
+    A run that nobody polls for `abandon_after_s` seconds is cancelled: its page was closed. Where
+    `is_watched` can tell that somebody is still there, a page that sleeps in a tab counts too.
     """
 
-    def __init__(self, job: Job, time_limit_s: float, abandon_after_s: float | None):
+    def __init__(
+        self,
+        job: Job,
+        time_limit_s: float,
+        abandon_after_s: float | None,
+        is_watched: Callable[[], bool] = lambda: False,
+    ):
         self.job = job
         self.time_limit_s = time_limit_s
         self.abandon_after_s = abandon_after_s
+        self._is_watched = is_watched
         self._state: State = "queued"
         self._progress = (0, 1, "")
         self._result: dict[str, Any] | None = None
@@ -109,8 +118,17 @@ class Run:
             self._error = DoesNotFit("The check ended without a result.", field="method")
 
     def _must_stop(self) -> bool:
-        idle = time.monotonic() - self._polled
-        if self.abandon_after_s is not None and idle > self.abandon_after_s:
+        limit = self.abandon_after_s
+        if limit is None or self._cancelled.is_set():
+            return self._cancelled.is_set()
+        if self._is_watched():
+            self._polled = time.monotonic()
+        if time.monotonic() - self._polled > limit:
+            self._error = DoesNotFit(
+                f"Nobody looked at the page for {limit:,.0f} s, so its check was ended. It can be "
+                "started again.",
+                field="method",
+            )
             self._cancelled.set()
         return self._cancelled.is_set()
 
@@ -130,8 +148,8 @@ class Run:
             while process.poll() is None and not self._must_stop():
                 if time.monotonic() > end:
                     self._error = DoesNotFit(
-                        f"The check took longer than {self.time_limit_s:,.0f} s and was ended; a "
-                        "shorter context takes less.",
+                        f"The check took longer than {self.time_limit_s:,.0f} s and was ended. "
+                        f"{TAKES_LESS[self.job.method]}",
                         field="method",
                     )
                     break
@@ -149,8 +167,9 @@ class Run:
         if self._result is None and self._error is None and not self._cancelled.is_set():
             what = f"by signal {-status}" if status < 0 else f"with status {status}"
             self._error = DoesNotFit(
-                f"The child process ended {what} before it had a result; most likely the machine "
-                "ran out of memory.",
+                f"The child process was ended {what} before it had a result: by somebody, or "
+                "because the machine ran out of memory. It can be started again. "
+                f"{TAKES_LESS[self.job.method]}",
                 field="method",
             )
 
@@ -192,7 +211,7 @@ class _Queue:
         with self._changed:
             return self._runs.index(run) if run in self._runs else 0
 
-    def wait_for_turn(self, run: Run, must_stop: Any) -> bool:
+    def wait_for_turn(self, run: Run, must_stop: Callable[[], bool]) -> bool:
         """True once it is this run's turn, False if it must stop before."""
         with self._changed:
             while self._runs[0] is not run:
@@ -206,11 +225,15 @@ _QUEUE = _Queue()
 
 
 def start(
-    job: Job, *, time_limit_s: float = TIME_LIMIT_S, abandon_after_s: float | None = None
+    job: Job,
+    *,
+    time_limit_s: float = TIME_LIMIT_S,
+    abandon_after_s: float | None = None,
+    is_watched: Callable[[], bool] = lambda: False,
 ) -> Run:
     """Queue a job and return at once; SourceUnavailable where torch is not installed."""
     check_packages(job.method)
-    run = Run(job, time_limit_s, abandon_after_s)
+    run = Run(job, time_limit_s, abandon_after_s, is_watched)
     _QUEUE.join(run)
     threading.Thread(target=run._follow, daemon=True, name="kvcalc-verify").start()
     return run

@@ -19,6 +19,12 @@ from calculator.verify.slices import KINDS, Kind
 
 Method = Literal["allocate", "real-model", "generate"]
 METHODS: tuple[Method, ...] = ("allocate", "real-model", "generate")
+TAKES_LESS: Mapping[Method, str] = {
+    "allocate": "A shorter context or fewer sequences take less.",
+    "real-model": "A shorter context takes less.",
+    "generate": "A shorter prompt or fewer new tokens take less.",
+}
+"""What to do about a check that took too long or too much memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

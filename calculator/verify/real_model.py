@@ -152,7 +152,11 @@ def _measure(config: Any, special: Override, request: Request) -> Measured:
         raise
     except Exception as error:
         if is_out_of_memory(error):
-            raise DoesNotFit("Out of memory while the model ran.", field="model") from None
+            raise DoesNotFit(
+                "Out of memory while the model ran; everything was freed again. "
+                "A shorter context takes less.",
+                field="model",
+            ) from None
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise UnsupportedModel(
             f"transformers' code of {config.model_type} does not run without weights: {reason}.",

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from calculator.errors import CalculatorError
 from calculator.units import GIB
-from calculator.verify.jobs import Job, run_job
+from calculator.verify.jobs import TAKES_LESS, Job, Method, run_job
 
 PARENT_GONE = 3
 SLACK_BYTES = GIB
@@ -41,7 +41,7 @@ def main() -> int:
         kind = type(error).__name__
         _say(out, error={"type": kind, "message": str(error), "field": error.field})
     except Exception as error:
-        _say(out, error=_told(error))
+        _say(out, error=_told(error, limits["method"]))
     else:
         _say(out, result=result)
     out.flush()
@@ -56,12 +56,12 @@ def _own_output() -> TextIO:
     return os.fdopen(kept, "w", encoding="utf-8")
 
 
-def _told(error: Exception) -> dict[str, str]:
+def _told(error: Exception, method: Method) -> dict[str, str]:
     """Memory that ran out is the user's to know, all else a fault of ours."""
     from calculator.verify.device import is_out_of_memory
 
     if is_out_of_memory(error):
-        message = "Out of memory; a shorter context or prompt takes less."
+        message = f"Out of memory; everything was freed again. {TAKES_LESS[method]}"
         return {"type": "DoesNotFit", "message": message, "field": "device"}
     message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     return {"type": "Fault", "message": message, "field": ""}

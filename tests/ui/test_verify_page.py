@@ -14,7 +14,7 @@ import pytest
 from calculator.charts.steps import StepChart, step_chart
 from calculator.errors import DoesNotFit
 from calculator.verify.child import Run, Status
-from tests.ui.pages import again, markup, opened, plain, press, sentence, tag
+from tests.ui.pages import markup, opened, plain, press, sentence, tag
 
 ROOT = Path(__file__).parents[2]
 GIB = 1_073_741_824
@@ -105,7 +105,7 @@ def played(monkeypatch):
 
 def verify(**query):
     page = opened(**({"model": "llama-3-8b"} | query))
-    page.switch_page("pages/verify.py").run()
+    page.switch_page("views/verify.py").run()
     assert not page.exception
     assert not page.error
     return page
@@ -203,6 +203,7 @@ def test_a_check_on_its_way_shows_how_far_and_can_be_cancelled(played, found, sa
     played.next = found
     page = pressed(verify(), ALLOCATE)
     assert page.get("progress")[0].proto.text == said
+    assert tag(page) == "Checking"
     assert ALLOCATE not in labels(page)
     page = pressed(page, "Cancel")
     assert played.runs[0]._cancelled.is_set()
@@ -230,11 +231,20 @@ def test_what_is_too_large_offers_the_parts_that_fit(played):
 
 
 def test_a_child_that_ended_is_told_and_can_be_started_again(played):
-    played.next = status("failed", error=DoesNotFit("The child process ended by signal 9."))
+    played.next = status("failed", error=DoesNotFit("The child was ended by signal 9."))
     page = pressed(verify(), ALLOCATE)
     assert "ended by signal 9" in plain(markup(page))
-    assert tag(page) == "Not checked yet"
-    assert ALLOCATE in labels(page)
+    assert tag(page) == "No result, see below"
+    played.next = None
+    assert tag(pressed(page, ALLOCATE)) == "✓ Equal"
+
+
+def test_a_check_that_nobody_looked_at_says_so_and_not_that_it_was_cancelled(played):
+    alone = DoesNotFit("Nobody looked at the page for 15 s, so its check was ended.")
+    played.next = status("cancelled", error=alone)
+    text = plain(markup(pressed(verify(), ALLOCATE)))
+    assert "Nobody looked at the page" in text
+    assert "Cancelled" not in text
 
 
 def test_a_full_queue_is_told(monkeypatch):
@@ -297,10 +307,10 @@ def test_the_table_of_steps_is_every_step_or_a_few_with_both_ends():
 
 def test_what_has_no_rule_is_measured_and_called_so(played):
     config = {"model_type": "nova_hybrid", "num_hidden_layers": 4, "memory_slots": 8}
-    page = again(opened(context="1024"))
+    page = opened(context="1024")
     page.text_area(key="config_text").set_value(json.dumps(config)).run()
     page = press(page, "Use this configuration")
-    page.switch_page("pages/verify.py").run()
+    page.switch_page("views/verify.py").run()
     assert tag(page) == "✕ No size"
     alone = {**MEASURED, "predicted_bytes": None, "equal": None, "measured_bytes": 4096}
     named = {"model": {"model_type": "nova_hybrid"}, "notes": ["Measured from transformers."]}
@@ -358,10 +368,10 @@ def test_a_brought_configuration_runs_as_it_is(played):
         "num_key_value_heads": 4, "hidden_size": 32, "torch_dtype": "bfloat16",
         "max_position_embeddings": 4096, "vocab_size": 1000,
     }  # fmt: skip
-    page = again(opened())
+    page = opened()
     page.text_area(key="config_text").set_value(json.dumps(config)).run()
     page = press(page, "Use this configuration")
-    page.switch_page("pages/verify.py").run()
+    page.switch_page("views/verify.py").run()
     pressed(page, REAL, ALLOCATE)
     assert played.runs[0].job.config == config
     assert played.runs[1].job.config is None
@@ -396,7 +406,7 @@ def test_the_page_never_imports_torch():
 def test_tensors_are_really_allocated():
     page = pressed(verify(context="256"), ALLOCATE)
     end = time.monotonic() + 120
-    while tag(page) == "Not checked yet" and time.monotonic() < end:
+    while tag(page) == "Checking" and time.monotonic() < end:
         time.sleep(0.5)
         page = page.run()
         assert not page.exception

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def test_memory_that_runs_out_in_a_generation_is_told():
         scenario({"model": "llama-3-8b"}), "generate", device="cpu", threads=1,
         budget_bytes=2**26, generation={"prompt_tokens": 16_384, "new_tokens": 2},
     )  # fmt: skip
-    with pytest.raises(kv.DoesNotFit, match="Out of memory"):
+    with pytest.raises(kv.DoesNotFit, match=r"Out of memory; .* A shorter prompt or fewer"):
         start(job).wait(120)
 
 
@@ -124,7 +125,9 @@ def test_a_child_that_is_killed_is_told_and_the_next_one_runs():
     for pid in children():
         os.kill(pid, signal.SIGKILL)
     assert until(lambda: run.poll().is_over, 10)
-    assert "ended by signal 9" in str(run.poll().error)
+    assert run.poll().state == "failed"
+    assert "ended by signal 9 before it had a result" in str(run.poll().error)
+    assert "It can be started again. A shorter prompt" in str(run.poll().error)
     assert start(allocation()).wait(120)["equal"]
 
 
@@ -133,10 +136,37 @@ def test_a_time_limit_and_a_page_that_was_closed():
     slow = start(endless(), time_limit_s=1)
     closed = start(endless(), abandon_after_s=1)
     assert until(lambda: slow.poll().is_over, 30)
-    assert "longer than 1 s" in str(slow.poll().error)
+    assert "longer than 1 s and was ended. A shorter prompt or fewer" in str(slow.poll().error)
     time.sleep(2)
     assert until(lambda: not children(), 10)
     assert closed.poll().state == "cancelled"
+    assert "Nobody looked at the page for 1 s" in str(closed.poll().error)
+
+
+@linux
+def test_a_page_that_sleeps_in_a_tab_keeps_its_check_until_it_is_closed():
+    there = threading.Event()
+    there.set()
+    start(endless(), abandon_after_s=0.5, is_watched=there.is_set)
+    assert until(children)
+    time.sleep(2)
+    assert children()
+    there.clear()
+    assert until(lambda: not children(), 10)
+
+
+@pytest.mark.parametrize(
+    ("method", "advice"),
+    [
+        ("allocate", "A shorter context or fewer sequences take less."),
+        ("real-model", "A shorter context takes less."),
+        ("generate", "A shorter prompt or fewer new tokens take less."),
+    ],
+)
+def test_a_check_that_takes_too_long_is_told_what_takes_less(method, advice):
+    job = job_of(scenario({"model": "llama-3-8b"}), method, device="cpu", threads=1)
+    with pytest.raises(kv.DoesNotFit, match=rf"longer than 0 s and was ended\. {advice}"):
+        start(job, time_limit_s=0.1).wait(60)
 
 
 @linux

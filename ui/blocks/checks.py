@@ -64,6 +64,16 @@ def show_checks(key: runs.Key, make: Make, checks: tuple[Check, ...] = CHECKS) -
     st.fragment(columns, run_every=EVERY_S if going else None)()
 
 
+def in_a_word(key: runs.Key) -> str:
+    """Where the checks are that have no result yet."""
+    found = _states(key)
+    if any(runs.is_going(status) for status in found):
+        return "Checking"
+    if any(status and status.error for status in found):
+        return "No result, see below"
+    return "Not checked yet"
+
+
 def _states(key: runs.Key) -> list[Status | None]:
     return [runs.status(check.method, key) for check in CHECKS]
 
@@ -88,10 +98,10 @@ def _show(check: Check, key: runs.Key, make: Make) -> None:
         type="primary" if check.method == "allocate" and found is None else "secondary",
     )  # fmt: skip
     st.caption(check.caption)
-    if found and found.state == "cancelled":
-        show('<p class="under" role="status">Cancelled; nothing is left of it.</p>')
-    elif found and found.error:
+    if found and found.error:
         _show_error(check.method, key, make, found.error)
+    elif found and found.state == "cancelled":
+        show('<p class="under" role="status">Cancelled; nothing is left of it.</p>')
 
 
 def _show_error(method: Method, key: runs.Key, make: Make, error: CalculatorError) -> None:

@@ -16,14 +16,14 @@ EQUAL = '<span class="t-fits n">✓ equal</span>'
 MAX_TENSORS = 64
 
 
-def tag_html(results: Results) -> str:
-    """Whether every check is equal, in a word with its glyph.
+def tag_html(results: Results, without: str) -> str:
+    """Whether every check is equal, in a word with its glyph; `without` one, where they are.
 
     The small decoder's equality alone says nothing of the scenario, its difference does.
     """
     found = {method: r["equal"] for method, r in results.items() if r["equal"] is not None}
     part = results.get("allocate", {}).get("slice")
-    kind, text = "plain", "Not checked yet"
+    kind, text = "plain", without
     if not all(found.values()):
         kind, text = "not", "✕ Not equal"
     elif "real-model" in found or ("allocate" in found and not part):

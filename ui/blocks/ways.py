@@ -98,10 +98,10 @@ def _show_button(
         or "Runs the model’s own code without weights, at this context and number of sequences, "
         "and counts the bytes it keeps. About 10 s. The result is labelled measured, not derived."
     )
-    if found and found.state == "cancelled":
-        markup.show('<p class="under" role="status">Cancelled; nothing is left of it.</p>')
-    elif found and found.error:
+    if found and found.error:
         markup.show(f'<div class="notice bad" role="alert">{esc(found.error)}</div>')
+    elif found and found.state == "cancelled":
+        markup.show('<p class="under" role="status">Cancelled; nothing is left of it.</p>')
 
 
 def _begin(key: runs.Key, options: dict[str, str], config: dict[str, Any]) -> None:

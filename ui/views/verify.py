@@ -10,7 +10,7 @@ from calculator.verify.switch import is_local, refusal
 from ui import runs
 from ui.answer import Answer, answer
 from ui.blocks import layer_table, proof, refused, ways
-from ui.blocks.checks import CHECKS, show_checks, show_settings
+from ui.blocks.checks import CHECKS, in_a_word, show_checks, show_settings
 from ui.blocks.generated import show_generated
 from ui.guard import guarded
 from ui.markup import esc, show
@@ -35,7 +35,7 @@ def page() -> None:
     key = key_of(shown, given)
     runs.cancel_others(key)
     results = {c.method: r for c in CHECKS if (r := runs.result(c.method, key))}
-    show(proof.tag_html(results), proof.sentence_html(shown, results))
+    show(proof.tag_html(results, in_a_word(key)), proof.sentence_html(shown, results))
     _show_checks(shown, key, refused.config_of(options))
     show(proof.figures_html(shown, results))
     _show_results(results, shown.fp.model.id or "model")
