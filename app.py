@@ -11,13 +11,7 @@ HERE = Path(__file__).resolve().parent
 if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))
 
-from streamlit.runtime.pages_manager import PagesManager  # noqa: E402
-
 from calculator.api import routes  # noqa: E402
-
-# ui/pages is st.navigation's. Unless told, Streamlit takes a folder of that name for pages of its
-# own, and a server whose first visitor follows a link to /learn shows it without ui/main.py.
-PagesManager.uses_pages_directory = False
 
 app = st.App(
     HERE / "ui" / "main.py",

@@ -16,7 +16,7 @@ from pathlib import Path
 import plotly.io
 from ratios import Ratio, best_in_turns, table
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 MAIN = Path(__file__).parents[1] / "ui" / "main.py"
 GOAL = 2
@@ -50,8 +50,6 @@ def plan_page() -> AppTest:
 
 def rerun(page: AppTest, context: int) -> None:
     """One rerun with the context typed, from the entry script on."""
-    # the test runner would run only the page's own file the second time, without the inputs
-    page._finished_page_script_hash = ""
     page.text_input(key="context").set_value(str(context)).run()
     assert not page.exception, page.exception[0].message
 
@@ -74,7 +72,7 @@ def ratio(name: str, contexts: Callable[[], int], *, drawn: bool) -> Ratio:
 def main() -> int:
     logging.disable(logging.WARNING)  # the test runner has no browser session, and says so
     cache = ScriptCache()  # a server keeps one for all its runs; the test runner compiles each time
-    local_script_runner.ScriptCache = lambda: cache
+    local_script_runner.ScriptCache = app_test.ScriptCache = lambda: cache
     seen, new = cycle([8192, 16_384]), count(20_000)
     ratios = [
         ratio(f"rerun, {name}", contexts, drawn=drawn)

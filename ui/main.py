@@ -28,10 +28,10 @@ st.html(style_sheet())
 embedded = bool(st.context.is_embedded)
 page = st.navigation(
     [
-        st.Page(HERE / "pages" / "plan.py", title="Plan", default=True),
-        st.Page(HERE / "pages" / "verify.py", title="Verify"),
-        st.Page(HERE / "pages" / "learn.py", title="Learn"),
-        st.Page(HERE / "pages" / "catalogue.py", title="Catalogue"),
+        st.Page(HERE / "views" / "plan.py", title="Plan", default=True),
+        st.Page(HERE / "views" / "verify.py", title="Verify"),
+        st.Page(HERE / "views" / "learn.py", title="Learn"),
+        st.Page(HERE / "views" / "catalogue.py", title="Catalogue"),
     ],
     position="hidden" if embedded else "top",
 )

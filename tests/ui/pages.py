@@ -17,22 +17,15 @@ def opened(**query: str) -> AppTest:
     return page.run()
 
 
-def again(page: AppTest) -> AppTest:
-    """Ready to run the entry script again: the test runner would run the page's file alone."""
-    page._finished_page_script_hash = ""
-    return page
-
-
 def typed(page: AppTest, **values: str) -> AppTest:
     """The page after values were typed into its widgets."""
     for name, value in values.items():
         page.session_state[name] = value
-    return again(page).run()
+    return page.run()
 
 
 def press(page: AppTest, label: str) -> AppTest:
     button = next(b for b in page.button if b.label == label)
-    again(page)
     return button.click().run()
 
 

@@ -7,7 +7,7 @@ from tests.ui.pages import markup, opened, plain
 
 def catalogue():
     page = opened()
-    page.switch_page("pages/catalogue.py").run()
+    page.switch_page("views/catalogue.py").run()
     return page
 
 

@@ -17,7 +17,7 @@ from ui.theme import palette
 
 def learn(**query):
     page = opened(**query)
-    page.switch_page("pages/learn.py").run()
+    page.switch_page("views/learn.py").run()
     assert not page.exception
     assert not page.error
     return page

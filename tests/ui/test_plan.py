@@ -7,7 +7,7 @@ import pytest
 from calculator.catalog import preset_paths
 from calculator.devices import devices
 from calculator.errors import SourceUnavailable
-from tests.ui.pages import again, markup, opened, plain, press, sentence, tag, typed
+from tests.ui.pages import markup, opened, plain, press, sentence, tag, typed
 from ui.answer import answer
 from ui.blocks import verdict
 from ui.markup import unmarked
@@ -143,14 +143,14 @@ def test_beyond_the_trained_maximum_is_computed_and_marked():
 
 
 def test_the_common_lengths_fill_the_context():
-    page = again(opened(model="gemma-3-27b"))
+    page = opened(model="gemma-3-27b")
     quick = next(group for group in page.get("button_group") if group.key == "context_quick")
     quick.set_value("max").run()
     assert sentence(page).startswith("Gemma-3-27B, 131,072 tokens")
 
 
 def pasted(text: str):
-    page = again(opened())
+    page = opened()
     page.text_area(key="config_text").set_value(text).run()
     return press(page, "Use this configuration")
 
@@ -195,7 +195,7 @@ def test_what_is_no_configuration_is_said_in_a_sentence(text, said):
 
 
 def test_an_uploaded_configuration_is_read():
-    page = again(opened())
+    page = opened()
     file = ("config.json", json.dumps(TINY_LLAMA).encode(), "application/json")
     page.file_uploader[0].set_value(file).run()
     page = press(page, "Use this configuration")

@@ -9,7 +9,7 @@ import pytest
 from calculator.errors import SourceUnavailable
 from calculator.importers.description import DESCRIBED
 from tests.importers.test_gguf_dump import LOG
-from tests.ui.pages import again, markup, opened, plain, press, sentence, tag
+from tests.ui.pages import markup, opened, plain, press, sentence, tag
 from tests.ui.test_plan import TINY_LLAMA, UNKNOWN, pasted
 from ui.blocks import ways
 
@@ -74,7 +74,7 @@ def until(page, is_there, seconds=150):
     while not is_there(page):
         assert time.monotonic() < end, plain(markup(page))
         time.sleep(0.5)
-        again(page).run()
+        page.run()
     return page
 
 
@@ -92,7 +92,7 @@ def test_a_measurement_runs_in_a_child_and_is_called_one():
     assert "not from a rule." in text
     assert tag(page) == "✕ No size"
     page.session_state["context"] = "4096"
-    assert "Measured, no rule" not in markup(again(page).run())
+    assert "Measured, no rule" not in markup(page.run())
 
 
 @needs_torch
@@ -156,9 +156,9 @@ def test_another_model_hides_the_table_and_its_return_shows_it():
     page = press(opened(), "Edit the layers of this model")
     assert sentence(page) == "Describe the layers of Llama-3.1-8B."
     page.session_state["model"] = "gemma-3-27b"
-    assert sentence(again(page).run()).startswith("Gemma-3-27B")
+    assert sentence(page.run()).startswith("Gemma-3-27B")
     page.session_state["model"] = "llama-3.1-8b"
-    assert sentence(again(page).run()) == "Describe the layers of Llama-3.1-8B."
+    assert sentence(page.run()) == "Describe the layers of Llama-3.1-8B."
 
 
 def test_the_layers_of_a_preset_taken_as_they_are_have_its_size():
@@ -170,7 +170,7 @@ def test_the_layers_of_a_preset_taken_as_they_are_have_its_size():
 def test_what_is_typed_wrong_beside_the_table_is_said_and_cannot_be_used():
     page = press(opened(), "Edit the layers of this model")
     page.text_input(key="layers_longest").set_value("a lot")
-    page = again(page).run()
+    page = page.run()
     assert "maximum is 'a lot'" in plain(markup(page))
     assert button(page, "Use this description").disabled
 

@@ -139,7 +139,7 @@ def _actions(error: CalculatorError, options: dict[str, str]) -> None:
         _button(f"Show {DEFAULTS['model']}", "model", DEFAULTS["model"])
         st.caption("A preset; what you pasted stays in its box.")
         st.page_link(
-            "pages/catalogue.py", label="Look through the catalogue", icon=":material/list:"
+            "views/catalogue.py", label="Look through the catalogue", icon=":material/list:"
         )
 
 
