@@ -266,7 +266,8 @@ def resized(
         return max(footprint(model, asked, engine, parallelism).bytes_per_device)
 
     ranks = parallelism.tensor_parallel_size
-    if not engine.additive or request.shared_prefix_len or parallelism.num_devices > ranks:
+    uneven = parallelism.num_devices > ranks or parallelism.decode_context_parallel_size > 1
+    if uneven or not engine.additive or request.shared_prefix_len:
         return by_footprint
     by_footprint(1, 1)  # refuses what cannot be spread or is missing
 

@@ -91,6 +91,12 @@ class Footprint:
             )
         if self.parallelism.pipeline_parallel_size > 1:
             found.append("Pipeline stages as even as possible, the rest before the last stage.")
+        if self.parallelism.decode_context_parallel_size > 1:
+            found.append(
+                f"{self.parallelism.decode_context_parallel_size} neighbouring tensor ranks that "
+                "hold the same heads share a sequence's tokens; windows and states stay whole on "
+                "each of them."
+            )
         if self.parallelism.data_parallel_size > 1:
             found.append("Sequences are dealt one by one to the data-parallel replicas.")
         return tuple(found)
@@ -125,6 +131,7 @@ class Footprint:
                 "tensor_parallel_size": p.tensor_parallel_size,
                 "pipeline_parallel_size": p.pipeline_parallel_size,
                 "data_parallel_size": p.data_parallel_size,
+                "decode_context_parallel_size": p.decode_context_parallel_size,
             },
             "num_bytes": self.num_bytes,
             "bytes_per_device": list(self.bytes_per_device),
@@ -165,6 +172,12 @@ def footprint(
             f"encoder_seq_len is missing; {model.name} keeps keys and values of its encoder's "
             "output, so say how many tokens that has.",
             field="encoder_seq_len",
+        )
+    if parallelism.decode_context_parallel_size > 1 and not engine.context_parallel:
+        raise InvalidInput(
+            f"decode_context_parallel_size is {parallelism.decode_context_parallel_size}; "
+            f"{engine.engine} does not share a sequence's tokens out to devices. Leave it at 1.",
+            field="decode_context_parallel_size",
         )
     if parallelism.pipeline_parallel_size > 1:  # refused here, not when devices are asked for
         stage_sizes(model.num_hidden_layers, parallelism.pipeline_parallel_size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 from calculator.errors import InvalidInput
@@ -17,15 +17,25 @@ class Parallelism:
     """Sizes by the engines' names; 1 means not split.
 
     Devices are numbered tensor ranks first, then pipeline stages, then data-parallel replicas.
+    Decode-context parallelism adds no devices: neighbouring tensor ranks, which would hold copies
+    of the same heads, hold different tokens of them.
     """
 
     tensor_parallel_size: int = 1
     pipeline_parallel_size: int = 1
     data_parallel_size: int = 1
+    decode_context_parallel_size: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
-            checked_int(name, getattr(self, name), at_most=2**14)
+        for field in fields(self):
+            checked_int(field.name, getattr(self, field.name), at_most=2**14)
+        if self.tensor_parallel_size % self.decode_context_parallel_size:
+            raise InvalidInput(
+                f"decode_context_parallel_size is {self.decode_context_parallel_size}; it shares "
+                f"out the tensor ranks, so it must divide their number, "
+                f"{self.tensor_parallel_size}.",
+                field="decode_context_parallel_size",
+            )
         checked_int("number of devices", self.num_devices, at_most=2**16)
 
     @property
@@ -51,6 +61,32 @@ def replicas(heads: int, ranks: int, tensor: str) -> int:
         "nor a divisor of it.",
         field="tensor_parallel_size",
     )
+
+
+def context_copies(copies: int, context_ranks: int, tensor: str) -> int:
+    """Copies left where `context_ranks` of them become one, each rank with tokens of its own.
+
+    >>> context_copies(8, 4, "latent")
+    2
+    """
+    if copies % context_ranks:
+        raise InvalidInput(
+            f"decode_context_parallel_size is {context_ranks}; the ranks that hold the same heads "
+            f"of {tensor} are {copies}, which it must divide.",
+            field="decode_context_parallel_size",
+        )
+    return copies // context_ranks
+
+
+def context_share(tokens: int, rank: int, context_ranks: int) -> int:
+    """Tokens of one context rank: token i lies on rank i mod `context_ranks`.
+
+    Source: vLLM `config/parallel.py:cp_kv_cache_interleave_size`, 1 by default.
+
+    >>> [context_share(10, rank, 4) for rank in range(4)]
+    [3, 3, 2, 2]
+    """
+    return (tokens + context_ranks - 1 - rank) // context_ranks
 
 
 def stage_sizes(num_layers: int, stages: int) -> tuple[int, ...]:

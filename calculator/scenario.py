@@ -26,7 +26,7 @@ DEFAULT_CONTEXT = 8192
 LINK_VERSION = 1
 ESTIMATE_OPTIONS = (
     "model", "context", "sequences", "kv_dtype", "k_dtype", "v_dtype", "engine", "set",
-    "tp", "pp", "dp", "shared_prefix", "encoder_context",
+    "tp", "pp", "dp", "dcp", "shared_prefix", "encoder_context",
 )  # fmt: skip
 CAPACITY_OPTIONS = (
     "device", "device_memory", "devices", "kv_bytes_per_device", "weights_dtype",
@@ -119,14 +119,7 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
     request, notes = _request(given, model)
     flags = dict(_flag(text) for text in _listed(given.get("set", ())))
     device, num_devices, capacity_options = _capacity_options(given)
-    parallelism = _parallelism(given)
-    if num_devices and "tp" not in given:  # what the other sizes leave over
-        groups = parallelism.pipeline_parallel_size * parallelism.data_parallel_size
-        parallelism = Parallelism(
-            max(1, num_devices // groups),
-            parallelism.pipeline_parallel_size,
-            parallelism.data_parallel_size,
-        )
+    parallelism = _parallelism(given, num_devices)
     return Scenario(
         options=tuple((k, text) for k, v in given.items() for text in _listed(v)),
         model=model,
@@ -171,9 +164,13 @@ def _request(given: Mapping[str, Any], model: ModelSpec) -> tuple[Request, tuple
     return request, notes
 
 
-def _parallelism(given: Mapping[str, Any]) -> Parallelism:
-    tp, pp, dp = (parse_count(name, given.get(name, 1)) for name in ("tp", "pp", "dp"))
-    return Parallelism(tp, pp, dp)
+def _parallelism(given: Mapping[str, Any], num_devices: int | None) -> Parallelism:
+    """The sizes given; without tp the devices that the others leave over."""
+    names = ("tp", "pp", "dp", "dcp")
+    tp, pp, dp, dcp = (parse_count(name, given.get(name, 1)) for name in names)
+    if num_devices and "tp" not in given:
+        tp = max(1, num_devices // (pp * dp))
+    return Parallelism(tp, pp, dp, dcp)
 
 
 def _capacity_options(

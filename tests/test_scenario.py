@@ -41,6 +41,15 @@ def test_devices_without_parallel_sizes_are_one_tensor_parallel_group():
     assert scenario(OPTIONS).parallelism.tensor_parallel_size == 2
 
 
+def test_devices_with_context_ranks():
+    found = scenario({**OPTIONS, "model": "deepseek-v3", "engine": "vllm", "devices": "8",
+                      "dcp": "8"})  # fmt: skip
+    assert found.parallelism == kv.Parallelism(8, decode_context_parallel_size=8)
+    assert "--tensor-parallel-size 8 --decode-context-parallel-size 8" in found.serve_command()
+    assert "--dcp 8" in found.command("capacity")
+    assert scenario(dict(found.options)) == found
+
+
 def test_a_default_context_is_said():
     found = scenario({"model": "llama-3.1-8b"})
     assert found.request.longest == 8_192

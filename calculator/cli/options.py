@@ -22,6 +22,7 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     _add(parser, "--tp", "N", "tensor_parallel_size")
     _add(parser, "--pp", "N", "pipeline_parallel_size")
     _add(parser, "--dp", "N", "data_parallel_size")
+    _add(parser, "--dcp", "N", "decode_context_parallel_size: tensor ranks that share tokens")
     _add(parser, "--shared-prefix", "TOKENS", "tokens at the start that all sequences share")
     _add(parser, "--encoder-context", "TOKENS", "tokens of the encoder, for encoder-decoder models")
     parser.add_argument("--json", action="store_true", help="one JSON document, nothing else")

@@ -7,6 +7,7 @@ from typing import Any
 
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput, shown
+from calculator.parallel import Parallelism
 
 ENGINES = {
     "ideal": "calculator.engines.ideal:Ideal",
@@ -30,6 +31,13 @@ def engine(name: str = "ideal", **options: Any) -> Engine:
     cls = getattr(import_module(module), class_name)
     flags = list(cls.__dataclass_fields__)
     for option in options:
+        if option in Parallelism.__dataclass_fields__:
+            raise InvalidInput(
+                f"{option} is no option of an engine but a size of the parallelism: "
+                f"Parallelism({option}={options[option]!r}), on the command line --tp, --pp, --dp "
+                "or --dcp.",
+                field=option,
+            )
         if option not in flags:
             known = f"its options are {', '.join(flags)}" if flags else "it has no options"
             raise InvalidInput(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, assert_never
 
@@ -10,7 +10,15 @@ from calculator.dtypes import CACHE_DTYPES, DTYPES, Dtype
 from calculator.items import Item, Row
 from calculator.layers import LayerCache
 from calculator.model import ModelSpec
-from calculator.parallel import Parallelism, dealt, replicas, stage_sizes
+from calculator.parallel import (
+    Lengths,
+    Parallelism,
+    context_copies,
+    context_share,
+    dealt,
+    replicas,
+    stage_sizes,
+)
 from calculator.request import Request
 from calculator.tensors import (
     Constant,
@@ -42,6 +50,8 @@ class Engine:
     cache_dtypes: ClassVar[tuple[str, ...]] = CACHE_DTYPES
     additive: ClassVar[bool] = True
     """Whether n equal sequences take exactly n times the bytes of one."""
+    context_parallel: ClassVar[bool] = False
+    """Whether it can deal a sequence's tokens to ranks (`decode_context_parallel_size`)."""
 
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
         """What the engine stores of a layer's cache."""
@@ -96,11 +106,11 @@ class Engine:
         model: ModelSpec,
         request: Request,
         parallelism: Parallelism,
-        hands: tuple[tuple[tuple[int, int], ...], ...],
+        hands: tuple[Lengths, ...],
     ) -> tuple[Item, ...]:
         """Items of all devices together; `hands` are the sequences of each data replica."""
         key, value, _ = self.dtypes(model, request)
-        rows = plan(self, model, key, value, parallelism.tensor_parallel_size)
+        rows = plan(self, model, key, value, *_rank_sizes(parallelism))
         stored: dict[Growth, int] = {}
         items = []
         for row in rows:
@@ -116,20 +126,44 @@ class Engine:
         self, model: ModelSpec, request: Request, parallelism: Parallelism
     ) -> tuple[int, ...]:
         """Bytes of each device: tensor ranks first, then pipeline stages, then replicas."""
-        ranks = parallelism.tensor_parallel_size
+        ranks, context = _rank_sizes(parallelism)
         stages = stage_sizes(model.num_hidden_layers, parallelism.pipeline_parallel_size)
         every = model.every_layer_type()
         result: list[int] = []
         for hand in dealt(request.lengths, parallelism.data_parallel_size):
-            by_type: dict[str, int] = {}
-            for row, slots in self.allocate(model, request, parallelism, (hand,)):
-                share = slots * row.slot_bytes * row.copies // ranks
-                by_type[row.layer_type] = by_type.get(row.layer_type, 0) + share
+            items = self.allocate(model, request, parallelism, (hand,))
+            by_type = [
+                self._bytes_by_type(items, hand, request, parallelism, rank)
+                for rank in range(context)
+            ]
             first = 0
             for size in stages:
-                result += [sum(by_type.get(t, 0) for t in every[first : first + size])] * ranks
+                on_stage = every[first : first + size]
+                shares = [sum(found.get(t, 0) for t in on_stage) for found in by_type]
+                result += shares * (ranks // context)
                 first += size
         return tuple(result)
+
+    def _bytes_by_type(
+        self,
+        items: tuple[Item, ...],
+        hand: Lengths,
+        request: Request,
+        parallelism: Parallelism,
+        rank: int,
+    ) -> dict[str, int]:
+        """Bytes of a layer of each type on one tensor rank, the nth of those that share tokens."""
+        ranks, context = _rank_sizes(parallelism)
+        result: dict[str, int] = {}
+        for row, slots in items:
+            if context > 1 and isinstance(row.growth, EveryToken):
+                own = tuple((context_share(n, rank, context), count) for n, count in hand)
+                prefix = context_share(request.shared_prefix_len, rank, context)
+                asked = replace(request, shared_prefix_len=prefix)
+                slots = context * self.slots_of_all(row.growth, own, asked)
+            share = slots * row.slot_bytes * row.copies // ranks
+            result[row.layer_type] = result.get(row.layer_type, 0) + share
+        return result
 
     def pool_of_blocks(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
@@ -143,7 +177,7 @@ class Engine:
         """Bytes of one sequence of each length: for each growth, bytes a slot × slots."""
         key, value, _ = self.dtypes(model, request)
         slot_bytes: dict[Growth, int] = {}
-        for row in plan(self, model, key, value, parallelism.tensor_parallel_size):
+        for row in plan(self, model, key, value, *_rank_sizes(parallelism)):
             each = row.bytes_per_slot_of_all_layers
             slot_bytes[row.growth] = slot_bytes.get(row.growth, 0) + each
         encoder = request.encoder_seq_len or 0
@@ -152,9 +186,7 @@ class Engine:
             for n in lengths
         ]
 
-    def slots_of_all(
-        self, growth: Growth, lengths: tuple[tuple[int, int], ...], request: Request
-    ) -> int:
+    def slots_of_all(self, growth: Growth, lengths: Lengths, request: Request) -> int:
         """Slots of all sequences together, a shared prefix counted once."""
         encoder = request.encoder_seq_len or 0
         total = 0
@@ -164,9 +196,7 @@ class Engine:
             total -= self._shared_slots(growth, lengths, request.shared_prefix_len)
         return total
 
-    def _shared_slots(
-        self, growth: Growth, lengths: tuple[tuple[int, int], ...], prefix: int
-    ) -> int:
+    def _shared_slots(self, growth: Growth, lengths: Lengths, prefix: int) -> int:
         """Slots saved by storing the first `prefix` tokens once instead of in every sequence.
 
         A window keeps of the prefix what the shortest sequence still sees; states and chunks are
@@ -218,11 +248,23 @@ class Engine:
         return self.assumptions(model, request)
 
 
+def _rank_sizes(parallelism: Parallelism) -> tuple[int, int]:
+    return parallelism.tensor_parallel_size, parallelism.decode_context_parallel_size
+
+
 @lru_cache(maxsize=4096)
 def plan(
-    engine: Engine, model: ModelSpec, key: str, value: str, tensor_parallel_size: int
+    engine: Engine,
+    model: ModelSpec,
+    key: str,
+    value: str,
+    tensor_parallel_size: int,
+    context_ranks: int = 1,
 ) -> tuple[Row, ...]:
-    """Everything of the rows that does not depend on lengths, worked out once a model."""
+    """Everything of the rows that does not depend on lengths, worked out once a model.
+
+    Context ranks share what keeps every token; windows and states stay copies on each.
+    """
     follows = {"key": key, "value": value, "model": model.dtype}
     rows = []
     for layer_type, layers, caches in model.layer_groups:
@@ -230,7 +272,10 @@ def plan(
             for t in engine.tensors(cache, model):
                 d = t.dtype if isinstance(t.dtype, Dtype) else DTYPES[follows[t.dtype]]
                 slot_bytes = engine.slot_bytes(t, d)
-                copies = replicas(t.heads, tensor_parallel_size, f"{layer_type} {t.name}")
+                name = f"{layer_type} {t.name}"
+                copies = replicas(t.heads, tensor_parallel_size, name)
+                if isinstance(t.growth, EveryToken):
+                    copies = context_copies(copies, context_ranks, name)
                 rows.append(
                     Row(
                         layer_type, layers, cache.kind, t.name, t.heads, t.width,

@@ -20,6 +20,7 @@ class Ideal(Engine):
     """
 
     engine: ClassVar[str] = "ideal"
+    context_parallel: ClassVar[bool] = True
 
     def assumptions(self, model: ModelSpec, request: Request) -> tuple[str, ...]:
         kinds = {c.kind for g in model.layer_groups for c in g.caches}

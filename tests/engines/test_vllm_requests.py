@@ -1,5 +1,7 @@
 """What a running request's blocks hold in vLLM, how it is spread, and what is refused."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,12 +89,27 @@ def test_the_largest_stage_decides_the_pool():
 
 
 def test_context_ranks_hold_different_tokens():
-    dcp = kv.engine("vllm", decode_context_parallel_size=4)
     spread = kv.Parallelism(tensor_parallel_size=16)
     plain = footprint("qwen3-235b-a22b", 8_192, parallelism=spread)
-    shared = footprint("qwen3-235b-a22b", 8_192, dcp, spread)
+    shared = footprint(
+        "qwen3-235b-a22b", 8_192, parallelism=replace(spread, decode_context_parallel_size=4)
+    )
     assert 4 * shared.num_bytes == plain.num_bytes
     assert 4 * shared.bytes_per_token == plain.bytes_per_token
+    assert "4 neighbouring tensor ranks" in " ".join(shared.assumptions)
+
+
+def test_context_ranks_each_keep_their_states():
+    spread = kv.Parallelism(tensor_parallel_size=8)
+    plain = footprint("qwen3-next-80b", 8_192, parallelism=spread)
+    shared = footprint(
+        "qwen3-next-80b", 8_192, parallelism=replace(spread, decode_context_parallel_size=4)
+    )
+    state = "recurrent state"
+    assert tensors(shared, state)[0].num_bytes == tensors(plain, state)[0].num_bytes
+    # 8,192 tokens fill 42.7 blocks of 192 and 10.7 of 4 × 192
+    assert tensors(plain, "key")[0].slots == 43 * 192
+    assert tensors(shared, "key")[0].slots == 11 * 768
 
 
 def test_a_shared_prefix_is_whole_blocks_once():
@@ -226,7 +243,17 @@ def test_one_request_must_fit_beside_the_null_block():
         ("deepseek-v3", {"kv_cache_dtype": "nvfp4"}, {}, {}, "kv_cache_dtype"),
         ("gpt-oss-20b", {"kv_cache_dtype": "nvfp4"}, {}, {}, "kv_cache_dtype"),
         ("gemma-4-31b-it-nvfp4", {}, {}, {}, "block_size"),
-        ("gemma-3-27b", {"decode_context_parallel_size": 2}, {}, {"tensor_parallel_size": 32},
+        ("gemma-3-27b", {}, {},
+         {"tensor_parallel_size": 32, "decode_context_parallel_size": 2},
+         "decode_context_parallel_size"),
+        ("llama-3-8b", {}, {}, {"tensor_parallel_size": 8, "decode_context_parallel_size": 2},
+         "decode_context_parallel_size"),
+        ("mamba-2.8b", {}, {}, {"tensor_parallel_size": 2, "decode_context_parallel_size": 2},
+         "decode_context_parallel_size"),
+        ("deepseek-v3.2", {}, {}, {"tensor_parallel_size": 8, "decode_context_parallel_size": 2},
+         "decode_context_parallel_size"),
+        ("llama-3-8b", {"attention_backend": "TRITON_ATTN"}, {},
+         {"tensor_parallel_size": 16, "decode_context_parallel_size": 2},
          "decode_context_parallel_size"),
         ("qwen3-next-80b", {"disable_hybrid_kv_cache_manager": True}, {}, {},
          "disable_hybrid_kv_cache_manager"),

@@ -61,22 +61,24 @@ INDEXER = Backend(True, True, 0, (64,), ("fp8",))
 _PLAIN = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
 _LATENT = ("FLASH_ATTN_MLA", "FLASHMLA", "TRITON_MLA")
 _SPARSE = ("FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE")
+# without `supports_dcp`: they return no softmax sums that would join the ranks' parts
+_NO_CONTEXT_RANKS = ("TRITON_ATTN", "FLEX_ATTENTION", "FLASH_ATTN_MLA_SPARSE")
 _WIDTHS = {"FLASH_ATTN_MLA": (576,), "FLASHMLA": (576,), "TRITON_MLA": (320, 512, 576)}
 
 
 def pick(
-    name: str, latent_width: int | None, sparse: bool, block_size: int | None, heads_shared: bool
+    name: str, latent_width: int | None, sparse: bool, block_size: int | None, tokens_shared: bool
 ) -> str:
     """The backend vLLM takes on a Hopper GPU for a cache type, latent width and block size.
 
-    `heads_shared` tells decode-context parallelism, which FLASH_ATTN_MLA_SPARSE does not do.
+    `tokens_shared` tells decode-context parallelism, which not every backend does.
     """
     order = _PLAIN if latent_width is None else _SPARSE if sparse else _LATENT
     for candidate in order:
         backend = BACKENDS[candidate]
         wide = latent_width is None or latent_width in _WIDTHS.get(candidate, (latent_width,))
         fits = block_size is None or backend.takes(block_size)
-        if candidate == "FLASH_ATTN_MLA_SPARSE" and heads_shared:
+        if tokens_shared and candidate in _NO_CONTEXT_RANKS:
             continue
         if name in backend.formats and wide and fits:
             return candidate
@@ -117,6 +119,23 @@ def checked(asked: str, name: str, latent_width: int | None, sparse: bool) -> st
             field="kv_cache_dtype",
         )
     return asked
+
+
+def check_tokens_shared(backend: str, name: str) -> None:
+    """Refuses a backend or cache type that decode-context parallelism does not do.
+
+    Source: `backend.py:validate_configuration`, `flashmla_sparse.py:FlashMLASparseImpl.__init__`.
+    """
+    why = ""
+    if backend in _NO_CONTEXT_RANKS:
+        why = f"attention backend {backend} does not do it"
+    elif backend == "FLASHMLA_SPARSE" and name not in DS_MLA:
+        why = f"sparse latent attention does it with fp8 or nvfp4_ds_mla only, not with {name}"
+    if why:
+        raise InvalidInput(
+            f"decode_context_parallel_size is more than 1; {why}.",
+            field="decode_context_parallel_size",
+        )
 
 
 def preferred_block_size(backends: tuple[Backend, ...], asked: int | None) -> int:

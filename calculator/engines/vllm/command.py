@@ -28,6 +28,7 @@ def vllm_serve(
         ("tensor-parallel-size", parallelism.tensor_parallel_size),
         ("pipeline-parallel-size", parallelism.pipeline_parallel_size),
         ("data-parallel-size", parallelism.data_parallel_size),
+        ("decode-context-parallel-size", parallelism.decode_context_parallel_size),
     ):
         if value > 1:
             words += [f"--{size}", str(value)]

@@ -45,12 +45,12 @@ class Vllm(Engine):
     gdn_prefill_backend: str = "auto"
     disable_hybrid_kv_cache_manager: bool = False
     num_gpu_blocks_override: int | None = None
-    decode_context_parallel_size: int = 1
     async_scheduling: bool = True
     version: str | None = None
 
     engine: ClassVar[str] = "vllm"
     verified_with: ClassVar[str] = "0.33.0"
+    context_parallel: ClassVar[bool] = True
     cache_dtypes: ClassVar[tuple[str, ...]] = ("bf16", "fp16", "fp8", "nvfp4")
 
     def __post_init__(self) -> None:
@@ -167,9 +167,7 @@ class Vllm(Engine):
     def pool(self, model: ModelSpec, request: Request | None, parallelism: Parallelism) -> Pool:
         """Groups and bytes of a block for this model, cached."""
         key = self.dtypes(model, request or _NOTHING_ASKED).key
-        return pool_of(
-            self, model, key, parallelism.tensor_parallel_size, parallelism.pipeline_parallel_size
-        )
+        return pool_of(self, model, key, parallelism)
 
     def allocate(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, hands: Hands
@@ -187,10 +185,10 @@ class Vllm(Engine):
         self, model: ModelSpec, request: Request, parallelism: Parallelism
     ) -> tuple[int, ...]:
         """Blocks held × bytes of a block on the device's stage; all ranks of a stage are equal."""
-        pool = self.pool(model, request, parallelism)
+        pool, context = self.pool(model, request, parallelism), _context_ranks(parallelism)
         result: list[int] = []
         for hand in dealt(request.lengths, parallelism.data_parallel_size):
-            blocks = sum(n * blocks_held(self, s, request, hand) for s, n in pool.buckets)
+            blocks = sum(n * blocks_held(s, request, hand, context) for s, n in pool.buckets)
             for stage_bytes in pool.stage_bytes:
                 result += [blocks * stage_bytes] * parallelism.tensor_parallel_size
         return tuple(result)
@@ -200,10 +198,10 @@ class Vllm(Engine):
     ) -> list[int]:
         """Blocks held by one sequence of each length × bytes of a block, over stages and ranks."""
         pool, ranks = self.pool(model, request, parallelism), parallelism.tensor_parallel_size
-        block_bytes = ranks * sum(pool.stage_bytes)
+        block_bytes, context = ranks * sum(pool.stage_bytes), _context_ranks(parallelism)
         return [
             block_bytes
-            * sum(count * blocks_held(self, s, request, ((n, 1),)) for s, count in pool.buckets)
+            * sum(count * blocks_held(s, request, ((n, 1),), context) for s, count in pool.buckets)
             for n in lengths
         ]
 
@@ -255,12 +253,15 @@ class Vllm(Engine):
         return notes(self, model, self.pool(model, request, parallelism), parallelism)
 
 
+def _context_ranks(parallelism: Parallelism) -> int:
+    return parallelism.decode_context_parallel_size
+
+
 _COUNTS = (
     ("block_size", 2**20),
     ("max_num_batched_tokens", MAX_TOKENS),
     ("max_model_len", MAX_TOKENS),
     ("num_gpu_blocks_override", MAX_COUNT),
-    ("decode_context_parallel_size", 2**14),
 )
 _SWITCHES = ("enable_prefix_caching", "async_scheduling", "disable_hybrid_kv_cache_manager")
 _NOTHING_ASKED = Request(seq_len=1)

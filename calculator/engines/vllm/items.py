@@ -24,15 +24,15 @@ PADDING, PHANTOM = "page padding", "phantom layers"
 
 
 def blocks_held(
-    engine: Vllm, spec: Spec, request: Request, lengths: tuple[tuple[int, int], ...]
+    spec: Spec, request: Request, lengths: tuple[tuple[int, int], ...], context_ranks: int
 ) -> int:
     """Blocks of one group of this spec that the sequences of one replica hold together."""
     if not lengths:
         return 0
-    encoder, ranks = request.encoder_seq_len or 0, engine.decode_context_parallel_size
-    total = sum(count * held(spec, n, encoder, ranks) for n, count in lengths)
+    encoder = request.encoder_seq_len or 0
+    total = sum(count * held(spec, n, encoder, context_ranks) for n, count in lengths)
     if request.shared_prefix_len:
-        total -= shared(spec, lengths, request.shared_prefix_len, ranks)
+        total -= shared(spec, lengths, request.shared_prefix_len, context_ranks)
     return total
 
 
@@ -45,15 +45,18 @@ def items_of(
     hands: Hands,
 ) -> tuple[Item, ...]:
     """Items of all devices; they add up to blocks × bytes of a block over stages and ranks."""
-    ranks, stages = parallelism.tensor_parallel_size, parallelism.pipeline_parallel_size
-    pool = pool_of(engine, model, cache_type, ranks, stages)
+    pool, context = pool_of(engine, model, cache_type, parallelism), _context_ranks(parallelism)
     blocks = [
-        sum(blocks_held(engine, spec, request, hand) for hand in hands) for spec, _ in pool.buckets
+        sum(blocks_held(spec, request, hand, context) for hand in hands) for spec, _ in pool.buckets
     ]
     return tuple(
         Item(row, blocks[bucket] * slots)
-        for row, bucket, slots in lines_of(engine, model, cache_type, ranks, stages)
+        for row, bucket, slots in lines_of(engine, model, cache_type, parallelism)
     )
+
+
+def _context_ranks(parallelism: Parallelism) -> int:
+    return parallelism.decode_context_parallel_size
 
 
 class Line(NamedTuple):
@@ -66,18 +69,17 @@ class Line(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def lines_of(
-    engine: Vllm, model: ModelSpec, cache_type: str, ranks: int, stages: int
+    engine: Vllm, model: ModelSpec, cache_type: str, parallelism: Parallelism
 ) -> tuple[Line, ...]:
     """What does not depend on lengths: rows of all tensors, then of padding and phantom layers."""
-    pool = pool_of(engine, model, cache_type, ranks, stages)
+    pool, ranks = pool_of(engine, model, cache_type, parallelism), parallelism.tensor_parallel_size
     homes = {(m.layer_type, m.nth): (g.bucket, m.spec) for g in pool.groups for m in g.members}
-    context = engine.decode_context_parallel_size
     layers = {g.layer_type: g for g in model.layer_groups}
     result = []
     for layer_type, nth, tensors in pool.tensors:
         bucket, spec = homes[layer_type, nth]
         kind = layers[layer_type].caches[nth].kind
-        found = [_line(layer_type, kind, s, spec, context) for s in tensors]
+        found = [_line(layer_type, kind, s, spec, _context_ranks(parallelism)) for s in tensors]
         found += _padding(layer_type, kind, tensors[0].tensor.growth, spec, ranks)
         for row, slots in found:
             result.append(Line(row._replace(layers=layers[layer_type].layers), bucket, slots))

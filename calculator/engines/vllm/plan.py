@@ -97,8 +97,13 @@ def plan_of(
     largest = max(pool.stage_bytes)
     num_blocks = engine.num_gpu_blocks_override or available_bytes // largest
 
+    def most_blocks(spec: Spec, tokens: int) -> int:
+        """An encoder's tokens are reckoned at a whole batch (`config/scheduler.py`)."""
+        batch, context = engine.max_num_batched_tokens, parallelism.decode_context_parallel_size
+        return most(spec, tokens, in_flight, batch, context)
+
     def per_request(tokens: int) -> int:
-        return sum(n * _most(engine, spec, tokens, in_flight) for spec, n in pool.buckets)
+        return sum(n * most_blocks(spec, tokens) for spec, n in pool.buckets)
 
     needed = per_request(length)
     usable = num_blocks * largest - largest
@@ -117,18 +122,12 @@ def plan_of(
         block_size=pool.block_size,
         attention_backend=pool.backend,
         available_bytes=available_bytes,
-        groups=tuple(_plan_group(engine, group, length, in_flight) for group in pool.groups),
+        groups=tuple(_plan_group(g, length, most_blocks(g.spec, length)) for g in pool.groups),
         bytes_per_block_of_stages=pool.stage_bytes,
     )
 
 
-def _most(engine: Vllm, spec: Spec, tokens: int, in_flight: int) -> int:
-    """An encoder's tokens are reckoned at a whole batch (`config/scheduler.py:__post_init__`)."""
-    context = engine.decode_context_parallel_size
-    return most(spec, tokens, in_flight, engine.max_num_batched_tokens, context)
-
-
-def _plan_group(engine: Vllm, group: Group, length: int, in_flight: int) -> PlanGroup:
+def _plan_group(group: Group, length: int, blocks: int) -> PlanGroup:
     spec = group.spec
     whole = spec.rule == "state" and spec.states == 1  # one state for all tokens
     return PlanGroup(
@@ -137,7 +136,7 @@ def _plan_group(engine: Vllm, group: Group, length: int, in_flight: int) -> Plan
         block_size=length if whole else spec.block_size,
         page_bytes=spec.padded_bytes,
         block_bytes=sum(m.spec.padded_bytes for m in group.members),
-        blocks_per_request=_most(engine, spec, length, in_flight),
+        blocks_per_request=blocks,
     )
 
 

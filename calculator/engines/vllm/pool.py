@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calculator.dtypes import DTYPES
 from calculator.engines.vllm import backends as choice
+from calculator.engines.vllm.context import check_context_parallel
 from calculator.engines.vllm.formats import FP32, state_dtype
 from calculator.engines.vllm.groups import Group, Layer, groups_of, kept_whole
 from calculator.engines.vllm.releases import refuse_unserved
@@ -26,7 +27,7 @@ from calculator.layers import LayerCache
 from calculator.layers.attention import FullAttention, SlidingAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.model import ModelSpec
-from calculator.parallel import stage_sizes
+from calculator.parallel import Parallelism, stage_sizes
 from calculator.units import ceil_div
 
 if TYPE_CHECKING:
@@ -52,16 +53,19 @@ class Pool(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def pool_of(engine: Vllm, model: ModelSpec, cache_type: str, ranks: int, stages: int) -> Pool:
-    """The pool of one tensor-parallel group of `ranks` and `stages` pipeline stages."""
+def pool_of(engine: Vllm, model: ModelSpec, cache_type: str, parallelism: Parallelism) -> Pool:
+    """The pool of one data replica: all ranks of a pipeline stage have the same one."""
+    ranks, stages = parallelism.tensor_parallel_size, parallelism.pipeline_parallel_size
+    context = parallelism.decode_context_parallel_size
     refuse_unserved(model, engine.release)
     caches = [(g.layer_type, i, c) for g in model.layer_groups for i, c in enumerate(g.caches)]
     if not caches:
         raise UnsupportedModel(f"{model.name} keeps no cache at all.", field="model")
-    _check_context_parallel(engine, caches, ranks)
+    if context > 1:
+        check_context_parallel([c for _, _, c in caches], ranks, context)
     whole = engine.keeps_whole(model)
     cache_type = _canonical(cache_type, engine, caches)
-    backend = _backend(cache_type, engine, caches)
+    backend = _backend(cache_type, engine, caches, context > 1)
     types = types_of(engine, model, cache_type)
     kept = {(t, i): stored(c, types, whole, ranks) for t, i, c in caches}
     block_size, specs = _specs(engine, model, caches, kept, backend, cache_type)
@@ -128,7 +132,9 @@ def _canonical(cache_type: str, engine: Vllm, caches: list[tuple[str, int, Layer
     return cache_type
 
 
-def _backend(cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCache]]) -> str:
+def _backend(
+    cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCache]], tokens_shared: bool
+) -> str:
     widths = {
         c.kv_lora_rank + c.qk_rope_head_dim for _, _, c in caches if isinstance(c, LatentAttention)
     }
@@ -141,27 +147,12 @@ def _backend(cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCa
         )
     width = max(widths, default=None)
     if engine.attention_backend is not None:
-        return choice.checked(engine.attention_backend, cache_type, width, sparse)
-    shared = engine.decode_context_parallel_size > 1
-    return choice.pick(cache_type, width, sparse, engine.block_size, shared)
-
-
-def _check_context_parallel(
-    engine: Vllm, caches: list[tuple[str, int, LayerCache]], ranks: int
-) -> None:
-    """Decode-context parallelism shares ranks that hold the same heads (`config/model.py`)."""
-    size = engine.decode_context_parallel_size
-    if size == 1:
-        return
-    for _, _, cache in caches:
-        heads = cache.num_key_value_heads if isinstance(cache, FullAttention) else 1
-        if rule_of(cache) != "full" or ranks % heads or (ranks // heads) % size:
-            raise InvalidInput(
-                f"decode_context_parallel_size is {size}; it must divide the tensor ranks that "
-                f"hold the same heads ({ranks} ranks, {heads} heads of {cache.kind}), and all "
-                "layers must be full or latent attention.",
-                field="decode_context_parallel_size",
-            )
+        found = choice.checked(engine.attention_backend, cache_type, width, sparse)
+    else:
+        found = choice.pick(cache_type, width, sparse, engine.block_size, tokens_shared)
+    if tokens_shared:
+        choice.check_tokens_shared(found, cache_type)
+    return found
 
 
 def _specs(

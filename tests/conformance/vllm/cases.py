@@ -71,6 +71,9 @@ CASES = (
     ),
     Case(*V3, tp=16, pp=2),
     Case(*V3, tp=8, flags={"decode_context_parallel_size": 8}),
+    Case(*V32, tp=8, flags={"decode_context_parallel_size": 2, "kv_cache_dtype": "fp8"}),
+    Case(*QWEN3_NEXT, tp=8, flags={"decode_context_parallel_size": 4}),
+    Case(*NEMOTRON, tp=8, flags={"decode_context_parallel_size": 2}),
     Case(*V3, tp=8, flags={"block_size": 32, "kv_cache_dtype": "fp8"}),
     Case(
         "deepseek-v2-lite",

@@ -20,7 +20,11 @@ def test_every_case_is_recorded_with_the_verified_version():
 def test_recorded(case):
     planned, flags = case["planned"], dict(case["flags"])
     flags.pop("max_model_len", None)
-    spread = kv.Parallelism(case["tensor_parallel_size"], case["pipeline_parallel_size"])
+    spread = kv.Parallelism(
+        case["tensor_parallel_size"],
+        case["pipeline_parallel_size"],
+        decode_context_parallel_size=flags.pop("decode_context_parallel_size", 1),
+    )
     engine, model = kv.engine("vllm", **flags), kv.load_model(case["preset"])
     plan = engine.plan(model, case["available_bytes"], planned["max_model_len"], spread)
     ours = (plan.num_blocks, plan.num_tokens, plan.max_concurrency, plan.block_size)
