@@ -28,4 +28,12 @@ def test_vllm_says_its_pool_and_its_log():
 
 def test_an_engine_that_makes_no_pool_says_none():
     assert "Reserved" not in engine.html(shown("llama.cpp"))
-    assert engine.log_lines(shown("llama.cpp")) == ()
+    assert engine.log_lines(shown("transformers")) == ()
+
+
+def test_llama_cpp_says_the_lines_of_its_two_caches():
+    lines = engine.log_lines(shown("llama.cpp"))
+    assert [line.split(":")[0] for line in lines] == [
+        "llama_kv_cache_iswa", "llama_kv_cache", "llama_kv_cache",
+        "llama_kv_cache_iswa", "llama_kv_cache", "llama_kv_cache",
+    ]  # fmt: skip

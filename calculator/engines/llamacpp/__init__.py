@@ -7,9 +7,14 @@ from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
 from calculator.engines.base import CacheDtypes, Engine, plan
-from calculator.engines.llamacpp.architectures import FLASH_ATTN_FORCED_OFF, architecture
+from calculator.engines.llamacpp.architectures import (
+    FLASH_ATTN_FORCED_OFF,
+    HEADLESS_LAYERS,
+    architecture,
+)
 from calculator.engines.llamacpp.cells import Cells
 from calculator.engines.llamacpp.command import llama_server
+from calculator.engines.llamacpp.log import log_lines
 from calculator.engines.llamacpp.profiles import PROFILES
 from calculator.engines.llamacpp.refusals import check, check_context
 from calculator.engines.llamacpp.steps import Lengths, beyond_context, differences
@@ -215,6 +220,19 @@ class LlamaCpp(Engine):
         key, value, _ = self.dtypes(model, request)
         cells = self._first(request, parallelism)
         return llama_server(cells, (key, value), self.flash_attn_of(model))
+
+    def log_lines(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
+    ) -> tuple[str, ...]:
+        """Of one context: the first replica's."""
+        hand = dealt(request.lengths, parallelism.data_parallel_size)[0]
+        items = self.allocate(model, request, parallelism, (hand,))
+        key, value, _ = self.dtypes(model, request)
+        headless = sum(g.layers for g in model.layer_groups if not g.caches)
+        if architecture(model.model_type) not in HEADLESS_LAYERS:
+            headless = 0
+        layers = model.num_hidden_layers
+        return log_lines(items, self.cells(hand), (key, value), layers, headless)
 
     def _first(self, request: Request, parallelism: Parallelism) -> Cells:
         """The context of the first replica, which has the most sequences."""

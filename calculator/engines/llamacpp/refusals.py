@@ -13,14 +13,13 @@ from calculator.engines.llamacpp.architectures import (
     architecture,
 )
 from calculator.engines.llamacpp.cells import Cells
+from calculator.engines.llamacpp.command import GGML_NAMES
 from calculator.engines.llamacpp.stored import heads_of, stored
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.layers import LayerCache
 from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention
 from calculator.model import ModelSpec
-
-GGML_NAMES = {"fp32": "f32", "fp16": "f16"}
 
 
 @lru_cache(maxsize=4096)

@@ -22,7 +22,7 @@ def beyond_context(cells: Cells, lengths: Lengths) -> bool:
 def differences(cells: Cells, model: ModelSpec, lengths: Lengths) -> tuple[str, ...]:
     """A sentence for each step that changes the size."""
     kinds = {c.kind for g in model.layer_groups for c in g.caches}
-    found = [_context(cells)] if kinds - _RECURRENT else []
+    found = [_context(cells)] if kinds - RECURRENT else []
     found += _windows(cells, model)
     if "latent_attention" in kinds:
         found.append(
@@ -35,7 +35,7 @@ def differences(cells: Cells, model: ModelSpec, lengths: Lengths) -> tuple[str, 
             f"DeepSeek-V4: each of {cells.n_seq_max} streams has {cells.cells:,} cells, shared or "
             "not, and compressor states in fp32 (llama-kv-cache-dsv4.cpp)."
         )
-    if kinds & _RECURRENT:
+    if kinds & RECURRENT:
         found.append(
             f"States and convolutions in fp32, one row for each of {cells.n_seq_max} sequences "
             "(llama-memory-recurrent.cpp)."
@@ -95,7 +95,7 @@ def _windows(cells: Cells, model: ModelSpec) -> list[str]:
     ]
 
 
-_RECURRENT = {
+RECURRENT = {
     "mamba1", "mamba2", "gated_delta_net", "kimi_delta_attention", "lightning_attention",
     "short_convolution", "wkv",
 }  # fmt: skip

@@ -16,10 +16,11 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Bytes, or the reason there are none."""
+    """Bytes, or the reason there are none; and the lines about them."""
 
     num_bytes: int | None = None
     refused: str = ""
+    log: tuple[str, ...] = ()
 
 
 def answers(path: Path, cases: Iterable[dict[str, Any]]) -> Iterator[Answer]:
@@ -31,7 +32,8 @@ def answers(path: Path, cases: Iterable[dict[str, Any]]) -> Iterator[Answer]:
         worker.stdin.flush()
         line = worker.stdout.readline()
         if line:
-            yield Answer(**json.loads(line))
+            found = json.loads(line)
+            yield Answer(**found | {"log": tuple(found.get("log", ()))})
             continue
         yield Answer(refused=_assertion(worker))
         worker = _start(path)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,11 @@ class Compared:
             reason = self.theirs.refused
             aborted = reason.startswith("aborted")
             return (aborted and " aborts: " in self.ours.refused) or reason in self.ours.refused
-        return self.theirs == self.ours
+        return self.theirs.num_bytes == self.ours.num_bytes and not self.lines_off
+
+    @property
+    def lines_off(self) -> list[str]:
+        return lines_off(self.theirs, self.ours)
 
     def __str__(self) -> str:
         settings = " ".join(f"{name}={value}" for name, value in self.options.items())
@@ -57,11 +63,30 @@ def compared(cases: Iterable[tuple[Twin, dict[str, Any]]], folder: Path) -> list
     return found
 
 
+def lines_off(theirs: Answer, ours: Answer) -> list[str]:
+    """Lines that only one side has, without the device's name and the buffers not allocated."""
+    if theirs.refused or ours.refused:
+        return []
+    pairs = zip_longest(*(comparable(side.log) for side in (theirs, ours)))
+    return [f"{one}\n{other}" for one, other in pairs if one != other]
+
+
+def comparable(lines: Iterable[str]) -> list[str]:
+    """With `no_alloc` the buffers of keys and values are empty, those of states are not."""
+    return [
+        re.sub(r": +\S+ (?=.*buffer size)", ": ", line)
+        for line in lines
+        if "KV buffer size" not in line
+    ]
+
+
 def our_answer(model: ModelSpec, options: dict[str, Any]) -> Answer:
     """Our engine with the very same options; its size does not depend on the request then."""
     request = kv.Request(seq_len=options["n_ctx"], batch_size=options["n_seq_max"])
     try:
         engine = kv.engine("llama.cpp", **options)
-        return Answer(kv.footprint(model, request, engine=engine).num_bytes)
+        found = kv.footprint(model, request, engine=engine)
+        lines = engine.log_lines(model, request, found.parallelism, 0)
+        return Answer(found.num_bytes, log=lines)
     except CalculatorError as refusal:
         return Answer(refused=str(refusal))

@@ -67,6 +67,11 @@ _SIZES = {
 }
 
 
+_CACHE_LINE = re.compile(
+    r"llama_(kv_cache|memory|dsv4)\w*: (creating |size = |\w+ ratio = | *\S+ .*buffer size = )"
+)
+
+
 class Refused(Exception):
     """llama.cpp made no context, with its reason."""
 
@@ -133,10 +138,10 @@ class LlamaCppLibrary:
             function = getattr(self.lib, name)
             function.restype, function.argtypes = result, arguments
 
-    def model(self, path: str) -> int:
+    def model(self, path: str, *, no_alloc: bool = True) -> int:
         header = self.lib.gguf_init_from_file(path.encode(), self.gguf_params(True, None))
         params = self.lib.llama_model_default_params()
-        params.n_gpu_layers, params.no_alloc = 0, True
+        params.n_gpu_layers, params.no_alloc = 0, no_alloc
         self.log.clear()
         found = self.lib.llama_model_init_from_user(header, self._no_weights, None, params)
         if not found:
@@ -144,7 +149,7 @@ class LlamaCppLibrary:
         return int(found)
 
     def cache_bytes(self, model: int, options: dict[str, Any]) -> int:
-        """Bytes of all tensors of the memory that a context with these options has."""
+        """Bytes of all tensors of the memory that a context with these options has; logs lines."""
         params = self.lib.llama_context_default_params()
         for name in ("n_ctx", "n_seq_max", "n_batch", "n_ubatch", "swa_full", "kv_unified"):
             setattr(params, name, options[name])
@@ -158,6 +163,11 @@ class LlamaCppLibrary:
         total = self._bytes(self.lib.llama_get_memory(context))
         self.lib.llama_free(context)
         return total
+
+    def cache_lines(self) -> list[str]:
+        """What the last context said of the sizes of its caches."""
+        lines = "".join(self.log).splitlines()
+        return [line for line in lines if _CACHE_LINE.match(line)]
 
     def _bytes(self, memory: int, cls: str = "") -> int:
         cls = cls or self._class(memory)

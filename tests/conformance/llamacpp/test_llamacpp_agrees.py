@@ -1,4 +1,4 @@
-"""1,000 random settings over all architectures: llama.cpp's bytes and refusals are ours."""
+"""1,000 random settings over all architectures: llama.cpp's bytes, lines and refusals are ours."""
 
 from dataclasses import replace
 
@@ -52,6 +52,15 @@ def test_a_byte_too_many_would_be_noticed(found):
     case = next(case for case in found if case.theirs.num_bytes)
     off = replace(case, ours=replace(case.ours, num_bytes=case.theirs.num_bytes + 1))
     assert case.agree and not off.agree and off.bytes_off == 1
+
+
+def test_a_line_otherwise_would_be_noticed(found):
+    assert sum(len(case.theirs.log) for case in found) > 2 * CASES
+    case = next(case for case in found if "K (f16)" in "".join(case.theirs.log))
+    lines = tuple(line.replace("K (f16)", "K (f32)") for line in case.ours.log)
+    off = replace(case, ours=replace(case.ours, log=lines))
+    short = replace(case, ours=replace(case.ours, log=case.ours.log[:-1]))
+    assert not case.lines_off and off.lines_off and not off.agree and not short.agree
 
 
 def test_another_reason_would_be_noticed(found):

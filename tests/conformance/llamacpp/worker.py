@@ -18,7 +18,8 @@ def main(path: str) -> None:
     model = library.model(path)
     for line in sys.stdin:
         try:
-            answer: dict[str, object] = {"num_bytes": library.cache_bytes(model, json.loads(line))}
+            num_bytes = library.cache_bytes(model, json.loads(line))
+            answer: dict[str, object] = {"num_bytes": num_bytes, "log": library.cache_lines()}
         except Refused as refusal:
             answer = {"refused": str(refusal)}
         print(json.dumps(answer), flush=True)
