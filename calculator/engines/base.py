@@ -48,10 +48,17 @@ class Engine:
 
     engine: ClassVar[str]
     cache_dtypes: ClassVar[tuple[str, ...]] = CACHE_DTYPES
-    additive: ClassVar[bool] = True
-    """Whether n equal sequences take exactly n times the bytes of one."""
     context_parallel: ClassVar[bool] = False
     """Whether it can deal a sequence's tokens to ranks (`decode_context_parallel_size`)."""
+
+    @property
+    def additive(self) -> bool:
+        """Whether n equal sequences take exactly n times the bytes of one."""
+        return True
+
+    def storage(self) -> Engine:
+        """The same engine counting the memory behind its tensors, where those are views."""
+        return self
 
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
         """What the engine stores of a layer's cache."""
