@@ -1,4 +1,4 @@
-"""An engine's footprint beside the ideal one → what differs, a named step a layer type."""
+"""A footprint beside another of the same scenario → what differs, a named step a layer type."""
 
 from __future__ import annotations
 
@@ -43,7 +43,22 @@ def differences(found: Footprint) -> tuple[Difference, ...]:
     """
     if found.engine.engine == IDEAL.engine:
         return ()
-    ideal, engine = _by_kind(ideal_of(found)), _by_kind(found)
+    return _steps(ideal_of(found), found)
+
+
+def storage_differences(found: Footprint) -> tuple[Difference, ...]:
+    """Steps from the engine's tensors to the memory behind them, where those are views into more.
+
+    `ideal_bytes` of a step are then those of the tensors. Empty where the two are the same.
+    """
+    if found.storage_bytes == found.num_bytes:
+        return ()
+    behind = footprint(found.model, found.request, found.engine.storage(), found.parallelism)
+    return _steps(found, behind)
+
+
+def _steps(before: Footprint, after: Footprint) -> tuple[Difference, ...]:
+    ideal, engine = _by_kind(before), _by_kind(after)
     kinds = list(dict.fromkeys([*ideal, *engine]))
     return tuple(_difference(ideal.get(kind, []), engine.get(kind, [])) for kind in kinds)
 

@@ -34,6 +34,14 @@ class Footprint:
         return sum(item.num_bytes for item in self.items)
 
     @property
+    def storage_bytes(self) -> int:
+        """Bytes of the memory behind the tensors: more, where they are views [bytes]."""
+        behind = self.engine.storage()
+        if behind == self.engine:
+            return self.num_bytes
+        return footprint(self.model, self.request, behind, self.parallelism).num_bytes
+
+    @property
     def bytes_per_token(self) -> int:
         """What one more token of the longest sequence adds, before rounding to blocks [bytes].
 
@@ -78,6 +86,11 @@ class Footprint:
         found = [basis] if basis else []
         found += self.engine.assumptions_on(self.model, self.request, self.parallelism)
         found += self.model.assumptions
+        if self.storage_bytes != self.num_bytes:
+            found.append(
+                f"The memory behind these tensors is {self.storage_bytes:,} B: some are views that "
+                "keep more alive than they show."
+            )
         limit = self.model.max_position_embeddings
         if limit and self.request.longest > limit:
             found.append(
@@ -134,6 +147,7 @@ class Footprint:
                 "decode_context_parallel_size": p.decode_context_parallel_size,
             },
             "num_bytes": self.num_bytes,
+            "storage_bytes": self.storage_bytes,
             "bytes_per_device": list(self.bytes_per_device),
             "bytes_per_token": self.bytes_per_token,
             "fixed_bytes": self.fixed_bytes,

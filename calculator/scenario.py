@@ -69,11 +69,12 @@ class Scenario(NamedTuple):
         found = result.to_dict()
         found["assumptions"] = [*self.notes, *found["assumptions"]]
         if self.engine.engine != "ideal":
-            from calculator.differences import differences, ideal_of
+            from calculator.differences import differences, ideal_of, storage_differences
 
             size = self.footprint()
             found["ideal_num_bytes"] = ideal_of(size).num_bytes
             found["differences"] = [step.to_dict() for step in differences(size)]
+            found["storage_differences"] = [step.to_dict() for step in storage_differences(size)]
             found["serve_command"] = self.serve_command()
         return found
 

@@ -72,7 +72,7 @@ def _devices(sizes: tuple[int, ...]) -> str:
 
 def _against_ideal(found: Footprint) -> str:
     """The steps from the ideal size to the engine's."""
-    from calculator.differences import differences, ideal_of
+    from calculator.differences import differences, ideal_of, storage_differences
 
     ideal = ideal_of(found).num_bytes
     rows = [
@@ -81,4 +81,10 @@ def _against_ideal(found: Footprint) -> str:
         for step in differences(found)
     ]  # fmt: skip
     rows.append(["Total", ideal, found.num_bytes, found.num_bytes - ideal, ""])
+    behind = [step for step in storage_differences(found) if step.ideal_bytes != step.engine_bytes]
+    for step in behind:
+        more = step.engine_bytes - step.ideal_bytes
+        rows.append(
+            [f"Memory behind {step.label}", step.ideal_bytes, step.engine_bytes, more, step.why]
+        )
     return table(["against ideal", "ideal, B", "held, B", "difference", "why"], rows)

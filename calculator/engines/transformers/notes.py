@@ -46,7 +46,8 @@ def _parts(engine: Transformers, model: ModelSpec) -> list[str]:
     what = "floating-point and quantised" if engine.cache == "quantized" else "floating-point"
     when = "after one forward pass"
     if engine.decoded_tokens:
-        when += f" and {engine.decoded_tokens:,} tokens one by one"
+        tokens = "one token" if engine.decoded_tokens == 1 else f"{engine.decoded_tokens:,} tokens"
+        when += f" and {tokens} one by one"
     counted = "the memory behind" if engine.count == "storage" else "the cache's"
     parts = [f"{counted} {what} tensors {when} (cache_utils.py)"]
     if kinds & {"sliding_attention", "compressed_attention"}:
