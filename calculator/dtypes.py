@@ -47,9 +47,14 @@ DTYPES = {
         Dtype("nvfp4", 16, 9),
         Dtype("mxfp4", 32, 17),
         Dtype("int4", 2, 1),
+        Dtype("int3", 8, 3),
+        Dtype("int2", 4, 1),
+        Dtype("int1", 8, 1),
     )
 }
-CACHE_DTYPES = tuple(name for name in DTYPES if name != "mxfp4")
+ENGINE_DTYPES = ("int3", "int2", "int1")
+"""What a single engine's flag asks for, and no other takes."""
+CACHE_DTYPES = tuple(name for name in DTYPES if name not in ("mxfp4", *ENGINE_DTYPES))
 WEIGHT_DTYPES = ("fp32", "bf16", "fp16", "fp8", "int8", "nvfp4", "mxfp4", "int4")
 
 _ALIASES = {
@@ -66,7 +71,7 @@ def dtype(name: object, *, field: str = "dtype", known: tuple[str, ...] | None =
     >>> dtype("bfloat16").name, dtype("f16").name
     ('bf16', 'fp16')
     """
-    known = known or tuple(DTYPES)
+    known = known or tuple(n for n in DTYPES if n not in ENGINE_DTYPES)
     text = name.lower().removeprefix("torch.") if isinstance(name, str) else ""
     text = _ALIASES.get(text, text)
     if text not in known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from calculator.dtypes import CACHE_DTYPES, dtype
+from calculator.dtypes import CACHE_DTYPES, ENGINE_DTYPES, dtype
 from calculator.errors import InvalidInput
 from calculator.units import MAX_TOKENS, checked_int
 
@@ -34,7 +34,8 @@ class Request:
         for name in ("key_dtype", "value_dtype"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, dtype(value, field=name, known=CACHE_DTYPES).name)
+                known = CACHE_DTYPES + ENGINE_DTYPES
+                object.__setattr__(self, name, dtype(value, field=name, known=known).name)
         if self.shared_prefix_len != 0:
             shortest = min(length for length, _ in self.lengths)
             checked_int("shared_prefix_len", self.shared_prefix_len, at_least=0, at_most=shortest)

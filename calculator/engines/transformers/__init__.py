@@ -93,7 +93,7 @@ class Transformers(Engine):
 
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
         """The model's type: the cache keeps what the layers compute, or quantises it."""
-        kept = {"fp8": "fp8", 4: "int4", 8: "int8"}.get(self.nbits or self.backend or "")
+        kept = f"int{self.nbits}" if self.nbits else self.backend
         name = kept or model.dtype
         why = "keeps keys and values in the model's type" if not kept else "quantises them"
         for field in ("key_dtype", "value_dtype"):
