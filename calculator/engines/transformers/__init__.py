@@ -5,12 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, cast
 
-from calculator.engines.base import CacheDtypes, Engine, plan
+from calculator.engines.base import CacheDtypes, Engine
+from calculator.engines.rows import plan
 from calculator.engines.transformers import quantized
-from calculator.engines.transformers.kept import STATE_DTYPES, WITHOUT_CLASS, computed, dynamic
+from calculator.engines.transformers.kept import (
+    STATE_DTYPES,
+    VERIFIED,
+    WITHOUT_CLASS,
+    computed,
+    dynamic,
+    static,
+)
 from calculator.engines.transformers.notes import notes
 from calculator.engines.transformers.options import STATIC, filled_in, release
-from calculator.engines.transformers.refusals import check_cache, check_length, check_spread
+from calculator.engines.transformers.refusals import (
+    check_cache,
+    check_cache_release,
+    check_length,
+    check_spread,
+)
 from calculator.errors import InvalidInput
 from calculator.items import Item, Row
 from calculator.layers import LayerCache
@@ -69,7 +82,7 @@ class Transformers(Engine):
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         for name, value in filled_in(given).items():
             object.__setattr__(self, name, value)
-        self.release  # noqa: B018 - refuses a version it cannot read
+        check_cache_release(self.cache, self.count, self.release)
 
     @property
     def release(self) -> tuple[int, int, int]:
@@ -81,15 +94,19 @@ class Transformers(Engine):
         return self.cache != "quantized" and self.max_cache_len is None
 
     def storage(self) -> Engine:
-        return replace(self, count="storage") if self.cache == "dynamic" else self
+        if self.cache != "dynamic" or self.release < VERIFIED:
+            return self
+        return replace(self, count="storage")
 
     def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
         return self.max_cache_len is None or request.longest <= self.max_cache_len
 
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
-        check_cache(self.cache, self.release, model)
+        check_cache(self.cache, model)
         found = computed(cache, model, self.release)
-        return found if self.cache in STATIC else tuple(dynamic(t) for t in found)
+        if self.cache in STATIC:
+            return static(found, cache, model)
+        return tuple(dynamic(t) for t in found)
 
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
         """The model's type: the cache keeps what the layers compute, or quantises it."""
@@ -138,10 +155,11 @@ class Transformers(Engine):
         hands: tuple[Lengths, ...],
     ) -> tuple[Item, ...]:
         check_spread(request, parallelism)
-        check_length(self.max_cache_len, request)
+        if self.cache in STATIC:
+            check_length(self.max_cache_len, model, request)
         if self.cache != "quantized":
             return Engine.allocate(self, model, request, parallelism, hands)
-        check_cache(self.cache, self.release, model)
+        check_cache(self.cache, model)
         quantized.check_layers(model)
         found: dict[Row, int] = {}
         for lengths in filter(None, hands):

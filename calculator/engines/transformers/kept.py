@@ -90,6 +90,24 @@ def dynamic(tensor: StateTensor) -> StateTensor:
     return tensor
 
 
+def static(
+    tensors: tuple[StateTensor, ...], cache: LayerCache, model: ModelSpec
+) -> tuple[StateTensor, ...]:
+    """The encoder's keys of an encoder-decoder are in a cache of their own, as long as its output.
+
+    A decoder with layers that do nothing else (mllama) keeps them in its one cache, which has as
+    many slots for them as for tokens.
+    """
+    if not in_one_cache(model) or cache.kind != "cross_attention":
+        return tensors
+    return tuple(t._replace(growth=EveryToken()) for t in tensors)
+
+
+def in_one_cache(model: ModelSpec) -> bool:
+    """Whether a layer keeps keys of an encoder and none of the tokens."""
+    return any([c.kind for c in g.caches] == ["cross_attention"] for g in model.layer_groups)
+
+
 def _columns(tensor: StateTensor) -> Growth:
     """A convolution keeps all columns of its kernel, one more than it needs."""
     if isinstance(tensor.growth, Constant) and tensor.name.endswith("convolution"):

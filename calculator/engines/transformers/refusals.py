@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calculator.engines.transformers.kept import VERIFIED
+from calculator.engines.transformers.kept import VERIFIED, in_one_cache
 from calculator.engines.transformers.options import STATIC
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.model import ModelSpec
@@ -11,6 +11,7 @@ from calculator.request import Request
 
 # generation/utils.py:_supports_default_dynamic_cache
 _OWN_CACHE = ("reformer", "xlnet", "rwkv", "xlstm")
+_NO_STATIC = ("prophetnet",)
 _RECURRENT = frozenset(
     (
         "mamba1",
@@ -40,20 +41,31 @@ def check_spread(request: Request, parallelism: Parallelism) -> None:
         )
 
 
-def check_cache(cache: str, release: tuple[int, int, int], model: ModelSpec) -> None:
+def check_cache_release(cache: str, count: str, release: tuple[int, int, int]) -> None:
+    """Refuse an older release for what was read at the verified one only."""
+    if release < VERIFIED and (cache, count) != ("dynamic", "tensors"):
+        what = "caches other than dynamic were" if cache != "dynamic" else "storage was"
+        raise InvalidInput(
+            f"version is {'.'.join(str(n) for n in release)}; {what} read at "
+            f"{'.'.join(str(n) for n in VERIFIED)} only.",
+            field="version",
+        )
+
+
+def check_cache(cache: str, model: ModelSpec) -> None:
     """Refuse a cache other than the dynamic one where transformers has none for the model."""
     if cache == "dynamic":
         return
-    if release < VERIFIED:
-        raise InvalidInput(
-            f"version is {'.'.join(str(n) for n in release)}; caches other than dynamic were read "
-            f"at {'.'.join(str(n) for n in VERIFIED)} only.",
-            field="version",
-        )
     if model.model_type == "minimax" or model.model_type.startswith(_OWN_CACHE):
         raise UnsupportedModel(
             f"transformers' code of {model.model_type} brings its own cache and ignores "
             "cache_implementation (generation/utils.py:_supports_default_dynamic_cache).",
+            field="cache",
+        )
+    if cache in STATIC and model.model_type in _NO_STATIC:
+        raise UnsupportedModel(
+            f"transformers' code of {model.model_type} does not run with a static cache: its "
+            "attention masks are as long as the tokens, not as the cache.",
             field="cache",
         )
     kinds = {c.kind for g in model.layer_groups for c in g.caches}
@@ -85,11 +97,15 @@ def _check_offloaded(model: ModelSpec, kinds: set[str]) -> None:
             )
 
 
-def check_length(max_cache_len: int | None, request: Request) -> None:
-    """Refuse more tokens than a static cache was set up for."""
-    if max_cache_len is not None and request.longest > max_cache_len:
+def check_length(max_cache_len: int | None, model: ModelSpec, request: Request) -> None:
+    """Refuse more tokens than a static cache is set up for."""
+    slots = max_cache_len or request.longest
+    encoder = (request.encoder_seq_len or 0) if in_one_cache(model) else 0
+    needed = max(request.longest, encoder)
+    if needed > slots:
+        what = "its encoder" if encoder == needed else "a sequence"
         raise InvalidInput(
-            f"max_cache_len is {max_cache_len:,} and a sequence has {request.longest:,} tokens; a "
-            f"static cache does not grow: set it to {request.longest:,} or more.",
+            f"max_cache_len is {slots:,} and {what} has {needed:,} tokens; a static cache does not "
+            f"grow: set it to {needed:,} or more.",
             field="max_cache_len",
         )
