@@ -1,8 +1,16 @@
-"""A device's memory → the range that a server needs besides weights and cache."""
+"""A device's memory → what is left of it for the cache: a range, since other needs are one."""
 
 from __future__ import annotations
 
-from calculator.units import GIB
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from calculator.errors import InvalidInput
+from calculator.units import GIB, MAX_BYTES, checked_int, format_gib
+
+if TYPE_CHECKING:
+    from calculator.devices import Device
+    from calculator.weights import Weights
 
 DEFAULT_SHARE = 0.92
 """Of a device's memory; vLLM's --gpu-memory-utilization since 0.20."""
@@ -13,6 +21,29 @@ OTHER_NEEDS_BASIS = (
     "an estimate, the 5th to 95th percentile of activations, graphs and runtime on devices of this "
     "size in 120 public vLLM start-up logs"
 )
+
+
+class ByteRange(NamedTuple):
+    """From the case that leaves least to the case that leaves most [bytes]; below zero is short."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Memory of one device and what is taken from it before the cache [bytes].
+
+    available = usable memory × share − weights − other needs (a range, so available is one too).
+    """
+
+    device: Device | None
+    share: float
+    limit_bytes: int
+    weights: Weights | None
+    overhead: ByteRange
+    available: ByteRange
+    basis: tuple[str, ...]
 
 
 def default_overhead(usable_bytes: int) -> tuple[int, int, str]:
@@ -28,3 +59,32 @@ def default_overhead(usable_bytes: int) -> tuple[int, int, str]:
         if up_to is None or usable_bytes * 10 <= up_to * GIB
     )
     return low * GIB // 10, high * GIB // 10, OTHER_NEEDS_BASIS
+
+
+def budget_of(
+    device: Device, weights: Weights, overhead: tuple[int, int] | None, share: float
+) -> Budget:
+    """What a device leaves for the cache: usable memory × share − weights − other needs."""
+    if not (isinstance(share, float | int) and 0 < share <= 1):
+        raise InvalidInput(f"share is {share}; expected more than 0, at most 1.", field="share")
+    if overhead is None:
+        low, high, basis = default_overhead(device.usable_bytes)
+    else:
+        low, high = (checked_int("overhead", n, at_least=0, at_most=MAX_BYTES) for n in overhead)
+        basis = "as given"
+        if low > high:
+            raise InvalidInput(
+                f"overhead is {format_gib(low)} to {format_gib(high)}; put the smaller first.",
+                field="overhead",
+            )
+    limit = device.usable_bytes * round(share * 10_000) // 10_000
+    left = limit - weights.bytes_per_device
+    sentences = (
+        weights.basis,
+        f"Device: {device.usable_bytes:,} B of memory, {device.usable_basis}; share {share:g}.",
+        f"Other needs {format_gib(low, 1)} to {format_gib(high, 1)} a device: {basis}.",
+    )
+    return Budget(
+        device, share, limit, weights, ByteRange(low, high), ByteRange(left - high, left - low),
+        sentences,
+    )  # fmt: skip

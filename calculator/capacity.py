@@ -7,25 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from calculator.budget import DEFAULT_SHARE, default_overhead
+from calculator.budget import DEFAULT_SHARE, Budget, ByteRange, budget_of
 from calculator.devices import Device, load_device
-from calculator.engines.base import Engine
+from calculator.engines.base import Demand, Engine
 from calculator.errors import InvalidInput
 from calculator.footprint import IDEAL, Footprint, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request
-from calculator.units import MAX_BYTES, MAX_COUNT, MAX_TOKENS, checked_int, format_gib
-from calculator.weights import Weights, weights_of
+from calculator.units import MAX_BYTES, MAX_COUNT, MAX_TOKENS, checked_int
+from calculator.weights import weights_of
 
 Verdict = Literal["fits", "marginal", "does-not-fit"]
-
-
-class ByteRange(NamedTuple):
-    """From the case that leaves least to the case that leaves most [bytes]; below zero is short."""
-
-    low: int
-    high: int
 
 
 class CountRange(NamedTuple):
@@ -36,43 +29,39 @@ class CountRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """Memory of one device and what is taken from it before the cache [bytes].
-
-    available = usable memory × share − weights − other needs (a range, so available is one too).
-    """
-
-    device: Device | None
-    share: float
-    limit_bytes: int
-    weights: Weights | None
-    overhead: ByteRange
-    available: ByteRange
-    basis: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Capacity:
     """The verdict on one scenario; sizes are of the device that holds most of the cache."""
 
     footprint: Footprint
     budget: Budget
     cache_bytes_per_device: int
+    needed_bytes_per_device: int
     max_seq_len: CountRange
     max_batch_size: CountRange
     typical: tuple[int, CountRange] | None = None
 
     @property
     def spare(self) -> ByteRange:
-        """What is left beside the cache, least to most; negative is what is short."""
+        """What is left beside what the cache needs, least to most; negative is what is short."""
         low, high = self.budget.available
-        return ByteRange(low - self.cache_bytes_per_device, high - self.cache_bytes_per_device)
+        return ByteRange(low - self.needed_bytes_per_device, high - self.needed_bytes_per_device)
+
+    @property
+    def kept_to_start(self) -> int:
+        """Bytes of a device the engine wants beyond the cache, where that is over 1 % of it."""
+        more = self.needed_bytes_per_device - self.cache_bytes_per_device
+        return more if more * 100 > self.cache_bytes_per_device else 0
 
     @property
     def verdict(self) -> Verdict:
-        if self.spare.low >= 0:
+        return self.verdict_of(self.needed_bytes_per_device)
+
+    def verdict_of(self, needed_bytes_per_device: int) -> Verdict:
+        """What the verdict is when the cache needs so much on the same budget."""
+        low, high = self.budget.available
+        if needed_bytes_per_device <= low:
             return "fits"
-        return "marginal" if self.spare.high >= 0 else "does-not-fit"
+        return "marginal" if needed_bytes_per_device <= high else "does-not-fit"
 
     @property
     def decided_by(self) -> tuple[str, int]:
@@ -80,7 +69,7 @@ class Capacity:
         weights = self.budget.weights
         terms = {
             "weights": weights.bytes_per_device if weights else 0,
-            "cache": self.cache_bytes_per_device,
+            "cache": self.needed_bytes_per_device,
             "other needs": self.budget.overhead.high,
         }
         name = max(terms, key=lambda term: terms[term])
@@ -115,6 +104,7 @@ class Capacity:
             "other_needs_bytes_per_device": budget.overhead._asdict(),
             "available_bytes_per_device": budget.available._asdict(),
             "cache_bytes_per_device": self.cache_bytes_per_device,
+            "needed_bytes_per_device": self.needed_bytes_per_device,
             "spare_bytes_per_device": self.spare._asdict(),
             "max_seq_len": self.max_seq_len._asdict(),
             "max_batch_size": self.max_batch_size._asdict(),
@@ -185,35 +175,6 @@ def spread(parallelism: Parallelism | None, num_devices: int | None) -> Parallel
     return parallelism
 
 
-def budget_of(
-    device: Device, weights: Weights, overhead: tuple[int, int] | None, share: float
-) -> Budget:
-    """What a device leaves for the cache: usable memory × share − weights − other needs."""
-    if not (isinstance(share, float | int) and 0 < share <= 1):
-        raise InvalidInput(f"share is {share}; expected more than 0, at most 1.", field="share")
-    if overhead is None:
-        low, high, basis = default_overhead(device.usable_bytes)
-    else:
-        low, high = (checked_int("overhead", n, at_least=0, at_most=MAX_BYTES) for n in overhead)
-        basis = "as given"
-        if low > high:
-            raise InvalidInput(
-                f"overhead is {format_gib(low)} to {format_gib(high)}; put the smaller first.",
-                field="overhead",
-            )
-    limit = device.usable_bytes * round(share * 10_000) // 10_000
-    left = limit - weights.bytes_per_device
-    sentences = (
-        weights.basis,
-        f"Device: {device.usable_bytes:,} B of memory, {device.usable_basis}; share {share:g}.",
-        f"Other needs {format_gib(low, 1)} to {format_gib(high, 1)} a device: {basis}.",
-    )
-    return Budget(
-        device, share, limit, weights, ByteRange(low, high), ByteRange(left - high, left - low),
-        sentences,
-    )  # fmt: skip
-
-
 def fit(
     model: ModelSpec,
     request: Request,
@@ -224,14 +185,21 @@ def fit(
 ) -> Capacity:
     """The verdict for a budget, and what it holds at this context and this many sequences."""
 
-    on_fullest_device = resized(model, request, engine, parallelism)
+    held = resized(model, request, engine, parallelism)
+
+    @cache
+    def demand(seq_len: int) -> Demand:
+        return engine.demand(model, request, parallelism, seq_len)
+
+    def needed(seq_len: int, batch_size: int) -> int:
+        return demand(seq_len).for_held(held(seq_len, batch_size))
 
     def longest(available: int) -> int | None:
         sequences = request.num_sequences
-        return largest(lambda n: on_fullest_device(n, sequences) <= available, MAX_TOKENS)
+        return largest(lambda n: needed(n, sequences) <= available, MAX_TOKENS)
 
     def most(available: int, seq_len: int) -> int | None:
-        return largest(lambda n: on_fullest_device(seq_len, n) <= available, MAX_COUNT)
+        return largest(lambda n: needed(seq_len, n) <= available, MAX_COUNT)
 
     low, high = budget.available
     typical = None
@@ -240,10 +208,12 @@ def fit(
         sequences = CountRange(most(low, typical_context), most(high, typical_context))
         typical = (typical_context, sequences)
     fp = footprint(model, request, engine, parallelism)
+    most_held = max(fp.bytes_per_device)
     return Capacity(
         footprint=fp,
         budget=budget,
-        cache_bytes_per_device=max(fp.bytes_per_device),
+        cache_bytes_per_device=most_held,
+        needed_bytes_per_device=demand(request.longest).for_held(most_held),
         max_seq_len=CountRange(longest(low), longest(high)),
         max_batch_size=CountRange(most(low, request.longest), most(high, request.longest)),
         typical=typical,

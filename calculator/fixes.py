@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calculator.capacity import ByteRange, Capacity, budget_of, fit
+from calculator.budget import ByteRange, budget_of
+from calculator.capacity import Capacity, fit
 from calculator.dtypes import DTYPES
 from calculator.errors import CalculatorError
 from calculator.weights import weights_of
@@ -46,6 +47,7 @@ def _candidates(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
     yield from _more_devices(asked)
     yield from _smaller_weights(asked)
     yield from _smaller_cache(asked)
+    yield from _lighter_engine(asked)
     request, most, longest = asked.footprint.request, asked.max_batch_size, asked.max_seq_len
     if most.low and most.low < request.num_sequences:
         text = f"{most.low:,} sequences instead of {request.num_sequences:,}"
@@ -105,6 +107,16 @@ def _smaller_cache(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
             if found.verdict == "fits":
                 yield f"Cache {name}", True, found
                 return
+
+
+def _lighter_engine(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    """The mildest of the engine's own settings that suffices."""
+    fp = asked.footprint
+    for flag, engine in fp.engine.lighter():
+        found = fit(fp.model, fp.request, engine, fp.parallelism, asked.budget)
+        if found.verdict == "fits":
+            yield flag, False, found
+            return
 
 
 def _with(asked: Capacity, **lengths: int) -> Capacity:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from calculator.capacity import ByteRange, Capacity, CountRange
+from calculator.budget import ByteRange
+from calculator.capacity import Capacity, CountRange
 from calculator.explain import answer
 from calculator.units import GIB
 
@@ -52,8 +53,14 @@ def limits_text(found: Capacity, strong: str = "{}") -> str:
     """
     request, model = found.footprint.request, found.footprint.model
     parts = []
+    if found.kept_to_start:
+        needed = strong.format(f"{gib(found.needed_bytes_per_device)} GiB")
+        parts.append(
+            f"To start, {found.footprint.engine.engine} must find {needed} for the cache, one "
+            "request of this length at its most; running, that holds less."
+        )
     if found.verdict == "marginal" and found.budget.device is not None:
-        room = found.budget.limit_bytes - found.cache_bytes_per_device
+        room = found.budget.limit_bytes - found.needed_bytes_per_device
         weights = found.budget.weights.bytes_per_device if found.budget.weights else 0
         low, high = found.budget.overhead
         parts.append(
@@ -113,3 +120,8 @@ def gib_range(found: ByteRange) -> str:
     """Least to most in GiB; one figure where they print alike."""
     low, high = gib(found.low), gib(found.high)
     return low if low == high else f"{low}–{high}"
+
+
+def gib2(size: int) -> str:
+    """Two decimals, more where that would be zero."""
+    return f"{size / GIB:,.2f}" if size >= GIB // 200 or not size else f"{size / GIB:.2g}"

@@ -17,7 +17,7 @@ from ui.answer import flags_of, model_of, overhead_hint
 NONE = "none"
 DEFAULTS = {
     "model": "llama-3.1-8b", "context": "8192", "sequences": "1", "kv_dtype": "auto",
-    "weights_dtype": "bf16", "device": "h100-sxm-80gb", "devices": "1", "engine": "ideal",
+    "weights_dtype": "bf16", "device": "h100-sxm-80gb", "devices": "1", "engine": "vllm",
     "share": "0.92",
 }  # fmt: skip
 OPTIONAL = (
@@ -79,7 +79,13 @@ def inputs() -> None:
             help="The number of parameters is not known, so say how large the weights are.",
         )  # fmt: skip
     _devices()
-    st.selectbox("Engine", list(ENGINES), key="engine", bind="query-params")
+    engines = list(ENGINES)
+    st.selectbox(
+        "Engine", engines, index=engines.index(DEFAULTS["engine"]), key="engine",
+        bind="query-params",
+        help="What the cache is counted for: an engine with its own rules, or ideal, the bytes of "
+        "the formula alone.",
+    )  # fmt: skip
     _engine_flags()
     _other_needs()
 

@@ -8,7 +8,9 @@ from calculator.capacity import Capacity
 from calculator.explain import sizes
 from calculator.verdict import gib
 
-Role = Literal["weights", "fixed", "growing", "estimate", "range", "free", "over", "outside"]
+Role = Literal[
+    "weights", "fixed", "growing", "start", "estimate", "range", "free", "over", "outside"
+]
 
 
 class Segment(NamedTuple):
@@ -79,6 +81,9 @@ def _certain(found: Capacity) -> tuple[Segment, ...]:
         segments.append(Segment("fixed", "Cache, fixed", fixed, fixed, fixed, fixed > 0))
         growing = cache - fixed
         segments.append(Segment("growing", "Cache, growing", growing, growing, growing))
+    if more := found.needed_bytes_per_device - cache:
+        told = found.kept_to_start > 0
+        segments.append(Segment("start", "Free at the start", more, more, more, told))
     low, high = found.budget.overhead
     segments.append(Segment("estimate", "Other needs, estimate", low, low, high, high > 0))
     return tuple(segments)

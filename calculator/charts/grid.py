@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calculator.capacity import Capacity, Verdict
 from calculator.charts import frame
-from calculator.charts.ladder import verdict_of
-from calculator.charts.lines import WORDS, gib2
+from calculator.charts.lines import WORDS
 from calculator.charts.palette import Palette
-from calculator.charts.sizes import context_range, power_above, powers, sizes_on_device
+from calculator.charts.sizes import context_range, needs_of, power_above, powers, sizes_on_device
 from calculator.footprint import Footprint
 from calculator.units import GIB, format_tokens
+from calculator.verdict import gib2
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -28,6 +28,7 @@ class Grid:
     contexts: tuple[int, ...]
     batches: tuple[int, ...]
     sizes: tuple[tuple[int, ...], ...]
+    needs: tuple[tuple[int, ...], ...]
     fp: Footprint
     found: Capacity | None
 
@@ -37,18 +38,15 @@ class Grid:
         request = self.fp.request
         if self.found is None:
             return "Size of the cache for each context and number of sequences; no device is given."
+        own = self.batches.index(request.num_sequences)
         fitting = [
-            n for n, size in zip(self.contexts, self._row(request.num_sequences), strict=True)
-            if verdict_of(size, self.found) == "fits"
+            n for column, n in enumerate(self.contexts) if self.verdict(own, column) == "fits"
         ]  # fmt: skip
         longest = f"up to {max(fitting):,} tokens fit" if fitting else "no context shown fits"
         return (
             f"What fits by context and sequences at once: with {request.num_sequences:,} "
             f"at once, {longest}."
         )
-
-    def _row(self, batch: int) -> tuple[int, ...]:
-        return self.sizes[self.batches.index(batch)]
 
     def table(self) -> list[dict[str, Any]]:
         """A row for each number of sequences, a column for each context [bytes]."""
@@ -61,7 +59,7 @@ class Grid:
         ]
 
     def verdict(self, row: int, column: int) -> Verdict | None:
-        return verdict_of(self.sizes[row][column], self.found)
+        return self.found.verdict_of(self.needs[row][column]) if self.found else None
 
     def figure(self, palette: Palette, show: Show = "cache") -> go.Figure:
         """The specification as a figure, every property checked by plotly."""
@@ -148,7 +146,7 @@ class Grid:
         size = self.sizes[row][column]
         mark = "≈ " if self.verdict(row, column) == "marginal" else ""
         if show == "to spare" and self.found is not None:
-            size = self.found.budget.available.low - size
+            size = self.found.budget.available.low - self.needs[row][column]
         return mark + short(size)
 
     def _frontiers(self, palette: Palette) -> list[dict[str, Any]]:
@@ -221,8 +219,8 @@ def grid(fp: Footprint, found: Capacity | None) -> Grid:
     contexts = sorted({*powers(max(low, high >> 9), high), request.longest})
     batches = sorted({*powers(1, 64), request.num_sequences, power_above(request.num_sequences)})
     table = sizes_on_device(fp, contexts, batches)
-    by_batch = tuple(tuple(row[i] for row in table) for i in range(len(batches)))
-    return Grid(tuple(contexts), tuple(batches), by_batch, fp, found)
+    by_batch, needs = (tuple(zip(*t, strict=True)) for t in (table, needs_of(fp, contexts, table)))
+    return Grid(tuple(contexts), tuple(batches), by_batch, needs, fp, found)
 
 
 def short(num_bytes: int) -> str:

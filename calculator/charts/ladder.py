@@ -24,31 +24,29 @@ class Rung(NamedTuple):
 def ladder(fp: Footprint, found: Capacity | None) -> tuple[Rung, ...]:
     """Types of equal size share a rung; a type that the engine refuses is not on the ladder."""
     key, value = fp.dtypes
-    sizes: dict[tuple[int, float], list[str]] = {}
+    sizes: dict[tuple[int, float, Verdict | None], list[str]] = {}
     for name in fp.engine.cache_dtypes:
         try:
             asked = replace(fp.request, key_dtype=name, value_dtype=name)
             other = footprint(fp.model, asked, fp.engine, fp.parallelism)
         except CalculatorError:
             continue
-        sizes.setdefault((max(other.bytes_per_device), DTYPES[name].bits), []).append(name)
+        size = max(other.bytes_per_device)
+        demand = fp.engine.demand(fp.model, asked, fp.parallelism, asked.longest)
+        verdict = found.verdict_of(demand.for_held(size)) if found else None
+        sizes.setdefault((size, DTYPES[name].bits, verdict), []).append(name)
     return tuple(
         Rung(
             tuple(sorted(names, key=lambda name: name != key)),
             bits,
             size,
-            verdict_of(size, found),
+            verdict,
             key == value and key in names,
         )
-        for (size, bits), names in sorted(sizes.items(), reverse=True)
+        for (size, bits, verdict), names in sorted(sizes.items(), key=_largest_first)
     )
 
 
-def verdict_of(cache_bytes_per_device: int, found: Capacity | None) -> Verdict | None:
-    """What the verdict is for another size of cache on the same budget."""
-    if found is None:
-        return None
-    low, high = found.budget.available
-    if cache_bytes_per_device <= low:
-        return "fits"
-    return "marginal" if cache_bytes_per_device <= high else "does-not-fit"
+def _largest_first(rung: tuple[tuple[int, float, Verdict | None], list[str]]) -> tuple[int, float]:
+    (size, bits, _), _ = rung
+    return -size, -bits

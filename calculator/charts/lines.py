@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from math import ceil, floor, log2
 from typing import TYPE_CHECKING, Any, Literal
 
+from calculator.budget import ByteRange
 from calculator.capacity import Capacity
 from calculator.charts import frame
-from calculator.charts.ladder import verdict_of
 from calculator.charts.palette import Palette
-from calculator.charts.sizes import between, context_range, power_above, sizes_on_device
+from calculator.charts.sizes import between, context_range, needs_of, power_above, sizes_on_device
 from calculator.footprint import Footprint
 from calculator.units import GIB, format_tokens
-from calculator.verdict import gib
+from calculator.verdict import gib, gib2
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -24,10 +24,11 @@ WORDS = {"fits": "fits", "marginal": "≈ marginal", "does-not-fit": "does not f
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One curve: bytes on a device at each x, and whether it is this scenario's own."""
+    """One curve: bytes on a device at each x, what each needs there, and whether it is our own."""
 
     name: str
     points: tuple[tuple[int, int], ...]
+    needs: tuple[int, ...]
     own: bool
 
 
@@ -38,11 +39,15 @@ class LineChart:
     variable: Literal["context", "sequences"]
     lines: tuple[Line, ...]
     here: tuple[int, int]
-    room: tuple[int, int] | None
     limit: int | None
     weights: int | None
     fp: Footprint
     found: Capacity | None
+
+    @property
+    def room(self) -> ByteRange | None:
+        """Least and most bytes a device has for the cache."""
+        return self.found.budget.available if self.found else None
 
     @property
     def alt(self) -> str:
@@ -57,9 +62,8 @@ class LineChart:
 
     @property
     def _title(self) -> str:
-        return "Size of the cache against " + (
-            "context" if self.variable == "context" else "sequences at once"
-        )
+        what = "context" if self.variable == "context" else "sequences at once"
+        return f"Size of the cache against {what}"
 
     def table(self) -> list[dict[str, Any]]:
         """The curves at the powers of two and at this scenario's point."""
@@ -133,17 +137,21 @@ class LineChart:
             "x": [x for x, _ in line.points],
             "y": [size / GIB for _, size in line.points],
             "line": own if line.own else other,
-            "customdata": [self._hover(line, x, size) for x, size in line.points],
+            "customdata": [
+                self._hover(line, x, size, needed)
+                for (x, size), needed in zip(line.points, line.needs, strict=True)
+            ],
             "hovertemplate": "%{customdata}<extra></extra>",
         }
 
-    def _hover(self, line: Line, x: int, size: int) -> str:
-        word = WORDS[verdict_of(size, self.found)]
+    def _hover(self, line: Line, x: int, size: int, needed: int) -> str:
+        word = WORDS[self.found.verdict_of(needed) if self.found else None]
         at = f"{x:,} tokens {line.name}" if self.variable == "context" else f"{line.name} × {x:,}"
         return f"{at}<br><b>{gib2(size)} GiB</b>{f': {word}' if word else ''}"
 
     def _marker(self, palette: Palette) -> dict[str, Any]:
         x, size = self.here
+        needed = self.found.needed_bytes_per_device if self.found else size
         ring = {"color": palette.page, "width": 2.5}
         return {
             "type": "scatter",
@@ -152,7 +160,7 @@ class LineChart:
             "y": [size / GIB],
             "marker": {"size": 13, "color": palette.accent, "line": ring},
             "cliponaxis": False,
-            "customdata": [self._hover(next(n for n in self.lines if n.own), x, size)],
+            "customdata": [self._hover(next(n for n in self.lines if n.own), x, size, needed)],
             "hovertemplate": "%{customdata}<extra></extra>",
         }
 
@@ -258,23 +266,20 @@ def _on_axis(value: float, scale: Scale) -> float:
     return log2(value) * LOG10_2 if scale == "log" else value
 
 
-def gib2(size: int) -> str:
-    return f"{size / GIB:,.2f}" if size >= GIB // 200 or not size else f"{size / GIB:.2g}"
-
-
 def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
     """This number of sequences and two others, over the context."""
     here, batch = fp.request.longest, fp.request.num_sequences
     batches = sorted({batch, *([4, 16] if batch == 1 else [1, power_above(batch * 8)])})
     xs = sorted({*between(*context_range(fp)), here})
     table = sizes_on_device(fp, xs, batches)
+    columns, needs = (tuple(zip(*t, strict=True)) for t in (table, needs_of(fp, xs, table)))
     lines = tuple(
-        Line(f"× {b:,}", tuple((x, row[i]) for x, row in zip(xs, table, strict=True)), b == batch)
+        Line(f"× {b:,}", tuple(zip(xs, columns[i], strict=True)), needs[i], b == batch)
         for i, b in enumerate(batches)
     )
     at = (here, max(fp.bytes_per_device))
     limit = fp.model.max_position_embeddings
-    return LineChart("context", lines, at, _room_of(found), limit, None, fp, found)
+    return LineChart("context", lines, at, limit, None, fp, found)
 
 
 def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
@@ -285,14 +290,11 @@ def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
     contexts = sorted({context, max(1, context // 8), far})
     xs = sorted({*between(1, max(256, power_above(here))), here})
     table = sizes_on_device(fp, contexts, xs)
+    needs = needs_of(fp, contexts, table)
     lines = tuple(
-        Line(f"{format_tokens(n)} tokens", tuple(zip(xs, sizes, strict=True)), n == context)
-        for n, sizes in zip(contexts, table, strict=True)
+        Line(f"{format_tokens(n)} tokens", tuple(zip(xs, sizes, strict=True)), need, n == context)
+        for n, sizes, need in zip(contexts, table, needs, strict=True)
     )
     at = (here, max(fp.bytes_per_device))
     weights = found.budget.weights.bytes_per_device if found and found.budget.weights else None
-    return LineChart("sequences", lines, at, _room_of(found), None, weights, fp, found)
-
-
-def _room_of(found: Capacity | None) -> tuple[int, int] | None:
-    return tuple(found.budget.available) if found else None  # type: ignore[return-value]
+    return LineChart("sequences", lines, at, None, weights, fp, found)

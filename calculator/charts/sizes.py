@@ -21,6 +21,12 @@ def sizes_on_device(fp: Footprint, lengths: list[int], batches: list[int]) -> li
     return [[size(n, b) for b in batches] for n in lengths]
 
 
+def needs_of(fp: Footprint, lengths: list[int], sizes: list[list[int]]) -> list[tuple[int, ...]]:
+    """What the device must have for each size of such a table [bytes]."""
+    demands = (fp.engine.demand(fp.model, fp.request, fp.parallelism, n) for n in lengths)
+    return [tuple(d.for_held(n) for n in row) for d, row in zip(demands, sizes, strict=True)]
+
+
 def powers(low: int, high: int) -> list[int]:
     """Powers of two from `low` to `high`, which are powers of two themselves.
 

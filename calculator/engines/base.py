@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, assert_never
 
-from calculator.dtypes import CACHE_DTYPES, DTYPES, Dtype
-from calculator.items import Item, Row
+from calculator.dtypes import CACHE_DTYPES, Dtype
+from calculator.engines.rows import plan
+from calculator.items import Item
 from calculator.layers import LayerCache
 from calculator.model import ModelSpec
 from calculator.parallel import (
     Lengths,
     Parallelism,
-    context_copies,
     context_share,
     dealt,
-    replicas,
     stage_sizes,
 )
 from calculator.request import Request
@@ -40,6 +38,17 @@ class CacheDtypes(NamedTuple):
     key: str
     value: str
     basis: str
+
+
+class Demand(NamedTuple):
+    """Bytes of cache a device must have at `least` to start, and those that are never usable."""
+
+    least: int
+    unusable: int
+
+    def for_held(self, held: int) -> int:
+        """What a device must have for sequences that hold so much [bytes]."""
+        return max(held, self.least) + self.unusable
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,16 @@ class Engine:
     def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
         """Whether the engine's own limits, memory apart, let all sequences be live at once."""
         return True
+
+    def demand(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, seq_len: int
+    ) -> Demand:
+        """What a device must have, beside what sequences of up to `seq_len` hold, to run them."""
+        return Demand(0, 0)
+
+    def lighter(self) -> tuple[tuple[str, Engine], ...]:
+        """Other settings that need less and change no output: the flag as typed, and the engine."""
+        return ()
 
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
         """Request, else what the checkpoint says of its cache, else the model's type."""
@@ -257,36 +276,3 @@ class Engine:
 
 def _rank_sizes(parallelism: Parallelism) -> tuple[int, int]:
     return parallelism.tensor_parallel_size, parallelism.decode_context_parallel_size
-
-
-@lru_cache(maxsize=4096)
-def plan(
-    engine: Engine,
-    model: ModelSpec,
-    key: str,
-    value: str,
-    tensor_parallel_size: int,
-    context_ranks: int = 1,
-) -> tuple[Row, ...]:
-    """Everything of the rows that does not depend on lengths, worked out once a model.
-
-    Context ranks share what keeps every token; windows and states stay copies on each.
-    """
-    follows = {"key": key, "value": value, "model": model.dtype}
-    rows = []
-    for layer_type, layers, caches in model.layer_groups:
-        for cache in caches:
-            for t in engine.tensors(cache, model):
-                d = t.dtype if isinstance(t.dtype, Dtype) else DTYPES[follows[t.dtype]]
-                slot_bytes = engine.slot_bytes(t, d)
-                name = f"{layer_type} {t.name}"
-                copies = replicas(t.heads, tensor_parallel_size, name)
-                if isinstance(t.growth, EveryToken):
-                    copies = context_copies(copies, context_ranks, name)
-                rows.append(
-                    Row(
-                        layer_type, layers, cache.kind, t.name, t.heads, t.width,
-                        t.growth, d, slot_bytes, copies,
-                    )
-                )  # fmt: skip
-    return tuple(rows)

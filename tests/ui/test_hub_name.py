@@ -35,7 +35,7 @@ def server(monkeypatch):
 def test_a_name_is_read_once_and_is_a_model_like_any_other(server):
     page = opened(model=NAME, device="none", context="4096")
     assert not page.exception
-    assert sentence(page).startswith("name, 4,096 tokens × 1, bf16 cache, ideal: 1 MiB")
+    assert sentence(page).startswith("name, 4,096 tokens × 1, bf16 cache, vllm: 1 MiB")
     asked = server.paths()
     assert asked.count("/api/models/org/name") == 1
     assert sentence(opened(model=NAME, device="none", context="2048")).startswith("name, 2,048")

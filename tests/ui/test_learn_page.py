@@ -31,7 +31,7 @@ def test_the_sentence_says_what_a_token_leaves_and_what_that_saves():
 
 
 def test_passes_are_the_footprints_of_the_scenario():
-    text = plain(markup(learn(model="gemma-3-27b", context="2000")))
+    text = plain(markup(learn(model="gemma-3-27b", context="2000", engine="ideal")))
     model = load_model("gemma-3-27b")
     for tokens in (2000, 2001, 2002, 2003):
         assert f"{footprint(model, Request(seq_len=tokens)).num_bytes:,}" in text

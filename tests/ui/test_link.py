@@ -14,10 +14,11 @@ from ui.scenario import DEFAULTS
 
 SCENARIOS = [
     {},
-    {"model": "gemma-3-27b", "context": "32k", "sequences": "6", "kv_dtype": "q8_0"},
+    {"model": "gemma-3-27b", "context": "32k", "sequences": "6", "kv_dtype": "fp8"},
     {"model": "deepseek-v3", "devices": "8", "weights_dtype": "auto", "device": "h200-sxm-141gb"},
     {"device": "64 GB", "overhead": "1GiB..2GiB", "share": "0.9"},
     {"device": "none", "context": "max"},
+    {"engine": "ideal"},
     {"devices": "4", "pp": "2", "shared_prefix": "1024", "sequences": "3"},
 ]
 
@@ -70,7 +71,7 @@ def test_a_link_that_unpacks_to_megabytes_is_refused():
 
 
 def test_what_can_be_copied_says_the_same_number_four_times():
-    options = DEFAULTS | {"model": "gemma-3-27b", "context": "131072"}
+    options = DEFAULTS | {"model": "gemma-3-27b", "context": "131072", "engine": "ideal"}
     found = copies(answer(tuple(options.items()), ""), options)
     assert found["Sentence"].startswith("Gemma-3-27B, 131,072 tokens × 1, bf16 cache, ideal: 10.41")
     assert "model=gemma-3-27b&context=131072" in found["Link"]

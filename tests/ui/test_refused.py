@@ -34,6 +34,14 @@ def button(page, label):
     return next(b for b in page.button if b.label == label)
 
 
+def test_a_type_the_engine_cannot_run_can_be_taken_back():
+    page = opened(kv_dtype="q8_0")
+    assert "key_dtype is" in sentence(page)
+    assert "How it is computed" in markup(press(page, "Reset kv dtype"))
+    page = opened(kv_dtype="q8_0")
+    assert "How it is computed" in markup(press(page, "Show the ideal size"))
+
+
 def test_unknown_keys_come_first_and_the_rest_is_folded():
     text = plain(markup(pasted(json.dumps(UNKNOWN))))
     assert text.index("memory_slots4096✕ could change") < text.index("num_hidden_layers48✓ read")

@@ -133,7 +133,7 @@ def labels(page):
 def test_the_prediction_stands_there_before_anything_is_pressed():
     page = verify()
     assert sentence(page) == (
-        "Llama-3-8B, 8,192 tokens × 1, bf16 cache, ideal: predicted 1,073,741,824 B."
+        "Llama-3-8B, 8,192 tokens × 1, bf16 cache, vllm: predicted 1,073,741,824 B."
     )
     assert tag(page) == "Not checked yet"
     assert {ALLOCATE, REAL, GENERATE} <= set(labels(page))

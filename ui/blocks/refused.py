@@ -9,8 +9,9 @@ from typing import Any
 import streamlit as st
 
 from calculator.errors import CalculatorError, UnsupportedModel
+from calculator.footprint import IDEAL
 from ui import hub, markup, pasted
-from ui.answer import model_of
+from ui.answer import answer, model_of
 from ui.blocks import layer_table, ways
 from ui.markup import STRONG, esc, fold, marked, table, title
 from ui.report import at
@@ -123,6 +124,9 @@ def _actions(error: CalculatorError, options: dict[str, str]) -> None:
     if hub.is_hub_name(options["model"]) and error.field == "model":
         st.button("Ask the Hub again", type="primary", width="stretch", icon=":material/refresh:")
         st.caption("What it said last is remembered for 20 seconds.")
+    if _has_ideal_size(options):
+        _button("Show the ideal size", "engine", IDEAL.engine, primary=True)
+        st.caption("The bytes of the formula alone, by no engine's rules.")
     if near := re.search(r"did you mean ([\w.-]+)\?", str(error)):
         _button(f"Use {near[1]}", error.field or "model", near[1], primary=True)
         st.caption("The nearest name there is.")
@@ -132,15 +136,28 @@ def _actions(error: CalculatorError, options: dict[str, str]) -> None:
             icon=":material/edit_note:",
         )  # fmt: skip
         st.caption("Start from what could be read and say what is missing; marked as described.")
-    if error.field in DEFAULTS and error.field != "model":
-        _button(f"Reset {error.field.replace('_', ' ')}", error.field, DEFAULTS[error.field])
-        st.caption(f"Back to {DEFAULTS[error.field]}.")
+    option = "kv_dtype" if error.field in ("key_dtype", "value_dtype") else error.field or ""
+    default = DEFAULTS.get(option)
+    if default and option != "model" and options.get(option) != default:
+        _button(f"Reset {option.replace('_', ' ')}", option, default)
+        st.caption(f"Back to {default}.")
     elif isinstance(error, UnsupportedModel) or error.field in ("model", ""):
         _button(f"Show {DEFAULTS['model']}", "model", DEFAULTS["model"])
         st.caption("A preset; what you pasted stays in its box.")
         st.page_link(
             "views/catalogue.py", label="Look through the catalogue", icon=":material/list:"
         )
+
+
+def _has_ideal_size(options: dict[str, str]) -> bool:
+    """Whether it is the engine that refuses."""
+    if options["engine"] == IDEAL.engine:
+        return False
+    try:
+        answer(tuple((options | {"engine": IDEAL.engine}).items()), pasted.text())
+    except CalculatorError:
+        return False
+    return True
 
 
 def _button(label: str, option: str, value: str, *, primary: bool = False) -> None:

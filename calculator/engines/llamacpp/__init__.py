@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
-from calculator.engines.base import CacheDtypes, Engine, plan
+from calculator.engines.base import CacheDtypes, Engine
 from calculator.engines.llamacpp.architectures import (
     FLASH_ATTN_FORCED_OFF,
     HEADLESS_LAYERS,
@@ -19,6 +19,7 @@ from calculator.engines.llamacpp.profiles import PROFILES
 from calculator.engines.llamacpp.refusals import check, check_context
 from calculator.engines.llamacpp.steps import Lengths, beyond_context, differences
 from calculator.engines.llamacpp.stored import stored
+from calculator.engines.rows import plan
 from calculator.errors import InvalidInput, shown
 from calculator.items import Item
 from calculator.layers import LayerCache

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from calculator.engines.base import CacheDtypes, Engine
+from calculator.engines.base import CacheDtypes, Demand, Engine
 from calculator.engines.vllm.backends import known_backend
 from calculator.engines.vllm.command import vllm_serve
 from calculator.engines.vllm.formats import cache_format, state_dtype
 from calculator.engines.vllm.items import blocks_held, items_of
 from calculator.engines.vllm.notes import notes
-from calculator.engines.vllm.plan import Plan, plan_of
+from calculator.engines.vllm.plan import Plan, blocks_per_request, plan_of
 from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
 from calculator.engines.vllm.releases import Release, release
 from calculator.engines.vllm.spec import rule_of
@@ -220,6 +220,26 @@ class Vllm(Engine):
         """
         pool = self.pool(model, request, parallelism)
         return plan_of(self, model, pool, available_bytes, max_model_len, parallelism)
+
+    def demand(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism, seq_len: int
+    ) -> Demand:
+        """What one request of `max_model_len` is reckoned to take at most, and the null block.
+
+        vLLM does not start with less (`kv_cache_planning.py:_check_enough_kv_cache_memory`).
+        """
+        pool = self.pool(model, request, parallelism)
+        largest = max(pool.stage_bytes)
+        length = max(seq_len, self.max_model_len or 0)
+        return Demand(blocks_per_request(self, pool, length, parallelism) * largest, largest)
+
+    def lighter(self) -> tuple[tuple[str, Engine], ...]:
+        """Fewer tokens in flight, which windows and chunks are reckoned with."""
+        fewer = tuple(n for n in (2048, 512) if n < self.max_num_batched_tokens)
+        return tuple(
+            (f"--max-num-batched-tokens {n}", replace(self, max_num_batched_tokens=n))
+            for n in fewer
+        )
 
     def pool_of_blocks(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int

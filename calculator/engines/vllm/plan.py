@@ -93,17 +93,11 @@ def plan_of(
     """
     checked_int("available_bytes", available_bytes, at_most=MAX_BYTES)
     length = _max_model_len(engine, model, max_model_len)
-    in_flight = engine.in_flight_tokens(parallelism.pipeline_parallel_size)
     largest = max(pool.stage_bytes)
     num_blocks = engine.num_gpu_blocks_override or available_bytes // largest
 
-    def most_blocks(spec: Spec, tokens: int) -> int:
-        """An encoder's tokens are reckoned at a whole batch (`config/scheduler.py`)."""
-        batch, context = engine.max_num_batched_tokens, parallelism.decode_context_parallel_size
-        return most(spec, tokens, in_flight, batch, context)
-
     def per_request(tokens: int) -> int:
-        return sum(n * most_blocks(spec, tokens) for spec, n in pool.buckets)
+        return blocks_per_request(engine, pool, tokens, parallelism)
 
     needed = per_request(length)
     usable = num_blocks * largest - largest
@@ -122,9 +116,24 @@ def plan_of(
         block_size=pool.block_size,
         attention_backend=pool.backend,
         available_bytes=available_bytes,
-        groups=tuple(_plan_group(g, length, most_blocks(g.spec, length)) for g in pool.groups),
+        groups=tuple(
+            _plan_group(g, length, _most_blocks(engine, g.spec, length, parallelism))
+            for g in pool.groups
+        ),
         bytes_per_block_of_stages=pool.stage_bytes,
     )
+
+
+def blocks_per_request(engine: Vllm, pool: Pool, tokens: int, parallelism: Parallelism) -> int:
+    """Blocks of all groups that vLLM reckons for one request of so many tokens."""
+    return sum(n * _most_blocks(engine, spec, tokens, parallelism) for spec, n in pool.buckets)
+
+
+def _most_blocks(engine: Vllm, spec: Spec, tokens: int, parallelism: Parallelism) -> int:
+    """Blocks of one group; an encoder's tokens are reckoned at a batch (`config/scheduler.py`)."""
+    in_flight = engine.in_flight_tokens(parallelism.pipeline_parallel_size)
+    context = parallelism.decode_context_parallel_size
+    return most(spec, tokens, in_flight, engine.max_num_batched_tokens, context)
 
 
 def _plan_group(group: Group, length: int, blocks: int) -> PlanGroup:
