@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
@@ -29,9 +30,9 @@ def engine(name: str = "ideal", **options: Any) -> Engine:
         )
     module, class_name = ENGINES[name].split(":")
     cls = getattr(import_module(module), class_name)
-    flags = list(cls.__dataclass_fields__)
+    flags = [field.name for field in fields(cls)]
     for option in options:
-        if option in Parallelism.__dataclass_fields__:
+        if option in (field.name for field in fields(Parallelism)):
             raise InvalidInput(
                 f"{option} is no option of an engine but a size of the parallelism: "
                 f"Parallelism({option}={options[option]!r}), on the command line --tp, --pp, --dp "
