@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calculator.dtypes import DTYPES
 from calculator.explain import FormulaRow, explain
 from calculator.footprint import IDEAL, Footprint, footprint
 
@@ -30,8 +31,11 @@ class Difference:
 
 
 def ideal_of(found: Footprint) -> Footprint:
-    """The ideal footprint of the same scenario, in the element types the engine decided on."""
-    key, value = found.dtypes
+    """The ideal footprint of the same scenario, in the element types the engine decided on.
+
+    An engine's own format is taken by the type it begins with: `int8_per_token_head`, `fp8_ds_mla`.
+    """
+    key, value = (name if name in DTYPES else name.split("_")[0] for name in found.dtypes)
     request = replace(found.request, key_dtype=key, value_dtype=value)
     return footprint(found.model, request, IDEAL, found.parallelism)
 

@@ -80,6 +80,25 @@ def test_the_one_group_of_a_mamba2_is_on_every_rank():
     assert (group.row.heads, group.row.copies) == (2 * 256, 2)
 
 
+def test_compressed_attention_holds_blocks_of_four_lengths():
+    # blocks of 1,002,240 B: windows 2 groups × 2, entries 32, open groups 2 (of 4) and 16 (of 8)
+    fp = footprint("deepseek-v4-flash", 8_192)
+    assert fp.num_bytes == (2 * 2 + 32 + 2 + 16) * 1_002_240
+    assert tensors(fp, "compressed key")[0].slots == 2_048
+    assert sum(i.row.slot_bytes for i in fp.items[:3]) == 584
+
+
+def test_compressed_attention_lies_whole_on_every_rank():
+    one = footprint("deepseek-v4-flash", 8_192)
+    assert footprint("deepseek-v4-flash", 8_192, parallelism=TP8).num_bytes == 8 * one.num_bytes
+
+
+def test_an_indexer_beside_plain_attention_keeps_16_bit_keys():
+    fp = footprint("minimax-m3", 128, kv.engine("vllm", kv_cache_dtype="fp8"))
+    assert tensors(fp, "index key")[0].num_bytes == 57 * 128 * 128 * 2
+    assert tensors(fp, "key")[0].row.dtype.name == "fp8"
+
+
 def test_the_largest_stage_decides_the_pool():
     # 62 layers on 4 stages: 15, 16, 16, 15
     spread = kv.Parallelism(pipeline_parallel_size=4)
@@ -258,9 +277,18 @@ def test_one_request_must_fit_beside_the_null_block():
         ("qwen3-next-80b", {"disable_hybrid_kv_cache_manager": True}, {}, {},
          "disable_hybrid_kv_cache_manager"),
         ("qwen3-next-80b", {}, {}, {"tensor_parallel_size": 3}, "tensor_parallel_size"),
-        ("deepseek-v4-flash", {}, {}, {}, "engine"),
+        ("deepseek-v4-flash", {"kv_cache_dtype": "bfloat16"}, {}, {}, "kv_cache_dtype"),
+        ("deepseek-v4-flash", {"block_size": 512}, {}, {}, "block_size"),
+        ("deepseek-v4-flash", {"attention_backend": "FLASHMLA_SPARSE"}, {}, {},
+         "attention_backend"),
+        ("deepseek-v4-flash", {"disable_hybrid_kv_cache_manager": True}, {}, {},
+         "disable_hybrid_kv_cache_manager"),
+        ("deepseek-v4-flash", {}, {"batch_size": 2, "shared_prefix_len": 9}, {},
+         "shared_prefix_len"),
+        ("deepseek-v4-flash", {}, {},
+         {"tensor_parallel_size": 8, "decode_context_parallel_size": 2},
+         "decode_context_parallel_size"),
         ("minimax-text-01", {}, {}, {}, "engine"),
-        ("minimax-m3", {}, {}, {}, "engine"),
     ],
 )  # fmt: skip
 def test_refused(name, engine, request_types, spread, field):

@@ -53,6 +53,7 @@ BACKENDS = {
     "CUTLASS_MLA": Backend(True, False, 0, (128,), _FP8),
     "FLASH_ATTN_MLA_SPARSE": Backend(True, True, 64, (), SIXTEEN_BIT),
     "FLASHMLA_SPARSE": Backend(True, True, 64, (), (*SIXTEEN_BIT, *DS_MLA)),
+    "MINIMAX_M3_SPARSE": Backend(False, True, 0, (128,), _FP8),
     "FLASHINFER_MLA_SPARSE": Backend(True, True, 32, (), _FP8),
 }
 INDEXER = Backend(True, True, 0, (64,), ("fp8",))
@@ -61,8 +62,11 @@ INDEXER = Backend(True, True, 0, (64,), ("fp8",))
 _PLAIN = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
 _LATENT = ("FLASH_ATTN_MLA", "FLASHMLA", "TRITON_MLA")
 _SPARSE = ("FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE")
+_SPARSE_PLAIN = ("MINIMAX_M3_SPARSE",)  # models/minimax_m3/common/sparse_attention.py
 # without `supports_dcp`: they return no softmax sums that would join the ranks' parts
-_NO_CONTEXT_RANKS = ("TRITON_ATTN", "FLEX_ATTENTION", "FLASH_ATTN_MLA_SPARSE")
+_NO_CONTEXT_RANKS = (
+    "TRITON_ATTN", "FLEX_ATTENTION", "FLASH_ATTN_MLA_SPARSE", "MINIMAX_M3_SPARSE",
+)  # fmt: skip
 _WIDTHS = {"FLASH_ATTN_MLA": (576,), "FLASHMLA": (576,), "TRITON_MLA": (320, 512, 576)}
 
 
@@ -73,7 +77,9 @@ def pick(
 
     `tokens_shared` tells decode-context parallelism, which not every backend does.
     """
-    order = _PLAIN if latent_width is None else _SPARSE if sparse else _LATENT
+    order: tuple[str, ...] = _PLAIN if latent_width is None else _LATENT
+    if sparse:
+        order = _SPARSE_PLAIN if latent_width is None else _SPARSE
     for candidate in order:
         backend = BACKENDS[candidate]
         wide = latent_width is None or latent_width in _WIDTHS.get(candidate, (latent_width,))
@@ -83,11 +89,11 @@ def pick(
         if name in backend.formats and wide and fits:
             return candidate
     what = "latent " if latent_width is not None else ""
+    rows = f" with rows of {latent_width} elements" if latent_width else ""
     block = f" and block_size {block_size}" if block_size else ""
     raise InvalidInput(
-        f"kv_cache_dtype is {name}; no {what}attention backend of vLLM on a Hopper GPU takes it "
-        f"{f'with rows of {latent_width} elements' if latent_width else ''}{block}. "
-        "Name another with attention_backend, or another type.".replace("  ", " "),
+        f"kv_cache_dtype is {name}; no {what}attention backend of vLLM on a Hopper GPU takes "
+        f"it{rows}{block}. Name another with attention_backend, or another type.",
         field="block_size" if block_size else "kv_cache_dtype",
     )
 

@@ -110,6 +110,9 @@ class Vllm(Engine):
             found = cache_format(model.kv_cache_dtype)
             source = "utils/torch_utils.py:resolve_kv_cache_dtype_string"
             return str(found), f"from the checkpoint's cache quantisation ({source})"
+        if any(c.kind == "compressed_attention" for g in model.layer_groups for c in g.caches):
+            source = "models/deepseek_v4/attention.py:_resolve_dsv4_kv_cache_dtype"
+            return "fp8", f"in DeepSeek's packed rows ({source})"
         if model.dtype == "fp32":
             return "bf16", "the model's fp32 run in 16 bit (config/model.py:_resolve_auto_dtype)"
         return model.dtype, "the model's own; its checkpoint names no cache quantisation"
@@ -176,6 +179,13 @@ class Vllm(Engine):
             raise InvalidInput(
                 f"shared_prefix_len is {request.shared_prefix_len:,}; vLLM shares blocks by prefix "
                 "caching, which is off here.",
+                field="shared_prefix_len",
+            )
+        kinds = {c.kind for g in model.layer_groups for c in g.caches}
+        if request.shared_prefix_len and "compressed_attention" in kinds:
+            raise InvalidInput(
+                f"shared_prefix_len is {request.shared_prefix_len:,}; what vLLM shares of "
+                "compressed attention's blocks of different lengths is not computed.",
                 field="shared_prefix_len",
             )
         cache_type = self.dtypes(model, request).key

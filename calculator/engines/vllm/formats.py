@@ -108,11 +108,13 @@ def _packed_row(cache: LatentAttention, name: str) -> tuple[StateTensor, ...]:
     )
 
 
-def indexer_tensors(cache: SparseIndexer) -> tuple[StateTensor, ...]:
-    """Index keys always in fp8, with an fp32 scale for every 128 elements: 132 B for 128.
+def indexer_tensors(cache: SparseIndexer, plain: Dtype | None) -> tuple[StateTensor, ...]:
+    """Index keys in fp8, with an fp32 scale for every 128 elements: 132 B for 128; or plain ones.
 
     Source: `deepseek_v2.py:Indexer` (head_dim + head_dim // quant_block_size × 4).
     """
+    if plain is not None:
+        return (StateTensor("index key", 1, cache.index_head_dim, EveryToken(), plain),)
     if cache.index_head_dim % 128:
         raise UnsupportedModel(
             f"index_head_dim is {cache.index_head_dim}; vLLM's indexer cache is computed for "

@@ -67,6 +67,53 @@ def group_size(counts: list[int]) -> int:
     return most if 2 * most < 3 * least else least
 
 
+def packed_groups_of(layers: tuple[Layer, ...]) -> tuple[Group, ...]:
+    """Groups of layers that need equal blocks, their pages side by side whatever their sizes.
+
+    Where a kind has as many layers of each page size, its repeats are one unit; other kinds are
+    cut into groups of about so many layers, so that little of a block is left unused.
+    Source: `kv_cache_planning.py:_get_packed_kv_cache_groups`, for DeepSeek-V4.
+    """
+    buckets: dict[tuple[object, ...], list[Layer]] = {}
+    for layer in layers:
+        spec = layer.spec
+        buckets.setdefault((spec.rule, spec.block_size, spec.reach), []).append(layer)
+    by_page = [_by_page(members) for members in buckets.values()]
+    even = [pages for pages in by_page if len({len(p) for p in pages}) == 1]
+    floor = max((len(pages[0]) for pages in even if len(pages) > 1), default=0)
+    if not floor:
+        raise UnsupportedModel(
+            "How vLLM groups compressed attention without an indexer is not computed "
+            "(calculator/engines/vllm/groups.py would do it).",
+            field="engine",
+        )
+    repeats = repeats_of_group([len(pages[0]) for pages in even], floor)
+    result = []
+    for number, pages in enumerate(by_page):
+        count = ceil_div(len(pages[0]), repeats) if pages in even else 1
+        for i in range(count):
+            members = sorted(layer for page in pages for layer in page[i::count])
+            result.append(Group(number, members[0].spec, tuple(members)))
+    return tuple(result)
+
+
+def _by_page(members: list[Layer]) -> list[list[Layer]]:
+    pages: dict[int, list[Layer]] = {}
+    for layer in members:
+        pages.setdefault(layer.spec.padded_bytes, []).append(layer)
+    return list(pages.values())
+
+
+def repeats_of_group(counts: list[int], at_least: int) -> int:
+    """The size that leaves the fewest places empty, the larger of two that do equally well.
+
+    >>> repeats_of_group([43, 21, 20], 21)
+    22
+    """
+    sizes = range(at_least, max(counts) + 1)
+    return min(sizes, key=lambda size: (sum(-n % size for n in counts), -size))
+
+
 def kept_whole(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     """Windows and chunks as full attention, where there is full attention too.
 

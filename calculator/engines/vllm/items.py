@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calculator.dtypes import Dtype
 from calculator.engines.vllm.blocks import held, shared
-from calculator.engines.vllm.groups import Group
+from calculator.engines.vllm.groups import Layer
 from calculator.engines.vllm.pool import Pool, pool_of
-from calculator.engines.vllm.spec import Spec, Stored
+from calculator.engines.vllm.spec import Spec, Stored, slots_of_block
 from calculator.items import Item, Row
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism
 from calculator.request import Request
-from calculator.tensors import Constant, EveryNthToken, Growth
+from calculator.tensors import Constant, EveryNthToken, EveryToken, Growth
 
 if TYPE_CHECKING:
     from calculator.engines.vllm.engine import Hands, Vllm
 
 BYTE = Dtype("byte", 1, 1)
-PADDING, PHANTOM = "page padding", "phantom layers"
+PADDING, PHANTOM, UNUSED = "page padding", "phantom layers", "unused in blocks"
 
 
 def blocks_held(
@@ -76,22 +76,21 @@ def lines_of(
     homes = {(m.layer_type, m.nth): (g.bucket, m.spec) for g in pool.groups for m in g.members}
     layers = {g.layer_type: g for g in model.layer_groups}
     result = []
-    for layer_type, nth, tensors in pool.tensors:
+    for layer_type, nth, kind, tensors in pool.kept:
         bucket, spec = homes[layer_type, nth]
-        kind = layers[layer_type].caches[nth].kind
         found = [_line(layer_type, kind, s, spec, _context_ranks(parallelism)) for s in tensors]
         found += _padding(layer_type, kind, tensors[0].tensor.growth, spec, ranks)
         for row, slots in found:
             result.append(Line(row._replace(layers=layers[layer_type].layers), bucket, slots))
-    return (*result, *_phantoms(pool, model, ranks))
+    return (*result, *_phantoms(pool, ranks))
 
 
 def _line(layer_type: str, kind: str, s: Stored, spec: Spec, context_ranks: int) -> tuple[Row, int]:
     """A tensor's row and the slots of a block; context ranks hold different tokens, not copies."""
     t, copies, block = s.tensor, s.copies, 1
-    slots = t.growth.num_slots if isinstance(t.growth, Constant) else 1
+    slots = slots_of_block(t.growth, 1)
     if spec.rule != "state":
-        slots = block = spec.block_size * context_ranks
+        slots = block = slots_of_block(t.growth, spec.block_size * context_ranks)
         copies //= context_ranks
     slot_bytes = t.heads * s.dtype.row_bytes(t.width)
     row = Row(
@@ -118,34 +117,37 @@ def _filler(
     elif size % spec.block_size == 0:
         slots = block = spec.block_size
         size //= spec.block_size
+        growth = EveryToken() if spec.rule == "full" else growth
     else:
         growth = EveryNthToken(spec.block_size) if spec.rule == "full" else Constant(1)
     row = Row(layer_type, 0, kind, name, 1, size, growth, BYTE, size, ranks, block)
     return row, slots
 
 
-def _phantoms(pool: Pool, model: ModelSpec, ranks: int) -> list[Line]:
-    """Pages of the last groups of a bucket that no layer uses, on every stage.
+def _phantoms(pool: Pool, ranks: int) -> list[Line]:
+    """What no layer uses of blocks, which are as large as the largest group's, on every stage.
 
-    A block is as large as the largest group's; Gemma 3 27B's 52 windows fill six groups of ten
-    but for eight (`kv_cache_planning.py:_get_kv_cache_groups_uniform_page_size`).
+    Whole pages are phantom layers: Gemma 3 27B's 52 windows fill six groups of ten but for eight
+    (`kv_cache_planning.py:_get_kv_cache_groups_uniform_page_size`).
     """
     unused: dict[int, int] = {}
-    firsts: dict[int, Group] = {}
+    firsts: dict[int, Layer] = {}
     for group in pool.groups:
-        firsts.setdefault(group.bucket, group)
+        firsts.setdefault(group.bucket, group.members[0])
         for stage, stage_bytes in enumerate(pool.stage_bytes):
             empty = stage_bytes - group.page_bytes(pool.starts[stage], pool.starts[stage + 1])
-            unused[group.bucket] = unused.get(group.bucket, 0) + empty // group.spec.padded_bytes
-    kinds = {g.layer_type: [c.kind for c in g.caches] for g in model.layer_groups}
-    growths = {(t, i): found[0].tensor.growth for t, i, found in pool.tensors}
+            unused[group.bucket] = unused.get(group.bucket, 0) + empty
+    kept = {(k.layer_type, k.nth): k for k in pool.kept}
     result = []
-    for bucket, count in unused.items():
-        first = firsts[bucket].members[0]
-        if count:
-            kind = kinds[first.layer_type][first.nth]
-            growth = growths[first.layer_type, first.nth]
-            size = first.spec.padded_bytes
-            row, slots = _filler(first.layer_type, kind, PHANTOM, size, growth, first.spec, ranks)
+    for bucket, size in unused.items():
+        if size:
+            layer_type, spec = firsts[bucket].layer_type, firsts[bucket].spec
+            own = kept[layer_type, firsts[bucket].nth]
+            growth = own.tensors[0].tensor.growth
+            pages, rest = divmod(size, spec.padded_bytes)
+            name, count, each = PHANTOM, pages, spec.padded_bytes
+            if rest:
+                name, count, each = UNUSED, 1, size
+            row, slots = _filler(layer_type, own.kind, name, each, growth, spec, ranks)
             result.append(Line(row._replace(layers=count), bucket, slots))
     return result

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calculator.dtypes import DTYPES
 from calculator.engines.vllm import backends as choice
+from calculator.engines.vllm import compressed
 from calculator.engines.vllm.context import check_context_parallel
-from calculator.engines.vllm.formats import FP32, state_dtype
-from calculator.engines.vllm.groups import Group, Layer, groups_of, kept_whole
+from calculator.engines.vllm.formats import BF16, FP32, state_dtype
+from calculator.engines.vllm.groups import Group, Layer, groups_of, kept_whole, packed_groups_of
 from calculator.engines.vllm.releases import refuse_unserved
 from calculator.engines.vllm.spec import (
+    Kept,
+    Layout,
     Rule,
     Spec,
     Stored,
@@ -25,6 +28,7 @@ from calculator.engines.vllm.spec import (
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.layers import LayerCache
 from calculator.layers.attention import FullAttention, SlidingAttention
+from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism, stage_sizes
@@ -48,8 +52,8 @@ class Pool(NamedTuple):
     starts: tuple[int, ...]
     stage_bytes: tuple[int, ...]
     """Bytes of one block on each pipeline stage's devices: those of the largest group."""
-    tensors: tuple[tuple[str, int, tuple[Stored, ...]], ...]
-    """(layer type, which of its caches, tensors): what the members of the groups keep."""
+    kept: tuple[Kept, ...]
+    """What the members of the groups keep."""
 
 
 @lru_cache(maxsize=1024)
@@ -63,19 +67,15 @@ def pool_of(engine: Vllm, model: ModelSpec, cache_type: str, parallelism: Parall
         raise UnsupportedModel(f"{model.name} keeps no cache at all.", field="model")
     if context > 1:
         check_context_parallel([c for _, _, c in caches], ranks, context)
-    whole = engine.keeps_whole(model)
-    cache_type = _canonical(cache_type, engine, caches)
-    backend = _backend(cache_type, engine, caches, context > 1)
-    types = types_of(engine, model, cache_type)
-    kept = {(t, i): stored(c, types, whole, ranks) for t, i, c in caches}
-    block_size, specs = _specs(engine, model, caches, kept, backend, cache_type)
-    layers = tuple(
-        Layer(position, layer_type, i, specs[layer_type, i])
-        for position, layer_type in enumerate(model.every_layer_type())
-        for i, _ in enumerate(_caches_of(model, layer_type))
-    )
     off = engine.disable_hybrid_kv_cache_manager
-    groups = groups_of(kept_whole(layers) if off else layers)
+    if any(isinstance(c, CompressedAttention) for _, _, c in caches):
+        compressed.check_flags(cache_type, engine.block_size, engine.attention_backend, off)
+        layout = compressed.layout_of(model, ranks)
+        groups = packed_groups_of(_layers(model, layout))
+    else:
+        layout = _layout(engine, model, caches, cache_type, parallelism)
+        layers = _layers(model, layout)
+        groups = groups_of(kept_whole(layers) if off else layers)
     sizes = stage_sizes(model.num_hidden_layers, stages)
     starts = tuple(sum(sizes[:s]) for s in range(stages + 1))
     stage_bytes = tuple(
@@ -86,10 +86,42 @@ def pool_of(engine: Vllm, model: ModelSpec, cache_type: str, parallelism: Parall
             f"pipeline_parallel_size is {stages}; a stage of {model.name} would hold no cache.",
             field="pipeline_parallel_size",
         )
-    tensors = tuple((t, i, found) for (t, i), found in kept.items())
     counts = Counter(g.bucket for g in groups)
     buckets = tuple((next(g.spec for g in groups if g.bucket == b), n) for b, n in counts.items())
-    return Pool(backend, block_size, groups, buckets, starts, stage_bytes, tensors)
+    return Pool(
+        layout.backend, layout.block_size, groups, buckets, starts, stage_bytes, layout.kept
+    )
+
+
+def _layers(model: ModelSpec, layout: Layout) -> tuple[Layer, ...]:
+    """Every cache of every layer, in the model's order."""
+    by_type: dict[str, list[int]] = {}
+    for part in layout.kept:
+        by_type.setdefault(part.layer_type, []).append(part.nth)
+    return tuple(
+        Layer(position, layer_type, nth, layout.specs[layer_type, nth])
+        for position, layer_type in enumerate(model.every_layer_type())
+        for nth in by_type.get(layer_type, ())
+    )
+
+
+def _layout(
+    engine: Vllm,
+    model: ModelSpec,
+    caches: list[tuple[str, int, LayerCache]],
+    cache_type: str,
+    parallelism: Parallelism,
+) -> Layout:
+    """One page a cache, each of what its layer keeps of a block's tokens."""
+    ranks, context = parallelism.tensor_parallel_size, parallelism.decode_context_parallel_size
+    cache_type = _canonical(cache_type, engine, caches)
+    backend = _backend(model, cache_type, engine, caches, context > 1)
+    types = types_of(engine, model, cache_type)
+    whole = engine.keeps_whole(model)
+    kept = {(t, i): stored(c, types, whole, ranks) for t, i, c in caches}
+    block_size, specs = _specs(engine, model, caches, kept, backend, cache_type)
+    parts = tuple(Kept(t, i, c.kind, kept[t, i]) for t, i, c in caches)
+    return Layout(backend, block_size, parts, specs)
 
 
 def types_of(engine: Vllm, model: ModelSpec, cache_type: str) -> Types:
@@ -110,22 +142,23 @@ def types_of(engine: Vllm, model: ModelSpec, cache_type: str) -> Types:
             "float32 or bfloat16 only.",
             field="mamba_ssm_cache_dtype",
         )
+    if model.model_type in PLAIN_INDEX:
+        return Types(cache_type, convolution, convolution, index_keys=BF16)
     if state is None and ("kimi_delta_attention" in kinds or model.model_type in FP32_STATES):
         state = FP32
     return Types(cache_type, convolution, state or convolution)
 
 
+# index keys in bf16 whatever the cache type (models/minimax_m3/common/indexer.py)
+PLAIN_INDEX = ("minimax_m3", "minimax_m3_text", "minimax_m3_vl")
 FP32_STATES = ("nemotron_h", "nemotron_h_puzzle", "qwen3_5", "qwen3_5_moe", "qwen3_5_text",
                "qwen3_5_moe_text")  # fmt: skip
 
 
-def _caches_of(model: ModelSpec, layer_type: str) -> tuple[LayerCache, ...]:
-    return next(g.caches for g in model.layer_groups if g.layer_type == layer_type)
-
-
 def _canonical(cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCache]]) -> str:
     """fp8 on FLASHMLA_SPARSE is the packed row (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
-    sparse = any(isinstance(c, SparseIndexer) for _, _, c in caches)
+    kinds = {c.kind for _, _, c in caches}
+    sparse = {"latent_attention", "sparse_indexer"} <= kinds
     asked = (engine.attention_backend or "FLASHMLA_SPARSE").upper()
     if sparse and cache_type == "fp8" and asked == "FLASHMLA_SPARSE":
         return "fp8_ds_mla"
@@ -133,16 +166,20 @@ def _canonical(cache_type: str, engine: Vllm, caches: list[tuple[str, int, Layer
 
 
 def _backend(
-    cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCache]], tokens_shared: bool
+    model: ModelSpec,
+    cache_type: str,
+    engine: Vllm,
+    caches: list[tuple[str, int, LayerCache]],
+    tokens_shared: bool,
 ) -> str:
     widths = {
         c.kv_lora_rank + c.qk_rope_head_dim for _, _, c in caches if isinstance(c, LatentAttention)
     }
     sparse = any(isinstance(c, SparseIndexer) for _, _, c in caches)
-    if sparse and not widths:
+    if sparse and not widths and model.model_type not in PLAIN_INDEX:
         raise UnsupportedModel(
-            "What vLLM keeps of an indexer beside plain attention is not computed yet "
-            "(calculator/engines/vllm/pool.py would do it).",
+            f"What vLLM keeps of {model.model_type}'s indexer beside plain attention is not "
+            "computed (calculator/engines/vllm/pool.py would do it).",
             field="engine",
         )
     width = max(widths, default=None)
@@ -168,7 +205,11 @@ def _specs(
     rules = {(t, i): rule_of(c) for t, i, c in caches}
     used: tuple[choice.Backend, ...] = (backend,)
     if any(isinstance(c, SparseIndexer) for _, _, c in caches):
-        used = (backend, choice.INDEXER)
+        used = (
+            (backend, choice.INDEXER)
+            if backend.latent
+            else (backend, choice.BACKENDS["FLASH_ATTN"])
+        )
     attention = [key for key, rule in rules.items() if rule != "state"]
     _check_heads(caches, backend_name, engine, cache_type)
     block_size = choice.DEFAULT_BLOCK_SIZE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from calculator.engines.changes import Change
 from calculator.errors import InvalidInput, UnsupportedModel, shown
 from calculator.model import ModelSpec
 
@@ -26,15 +27,6 @@ class Release(NamedTuple):
     def gdn_checkpoints(self) -> bool:
         """A third state block, and blocks of a multiple of 64, for FlashInfer's gated delta net."""
         return self.number >= (0, 33, 0)
-
-
-class Change(NamedTuple):
-    """A rule that changed: since when, what, where in the source, and what it did to a number."""
-
-    since: str
-    what: str
-    source: str
-    effect: str
 
 
 # read from the wheels of the release named and of the one before it on the package index

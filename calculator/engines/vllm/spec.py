@@ -14,6 +14,7 @@ from calculator.layers.attention import (
     FullAttention,
     SlidingAttention,
 )
+from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.layers.recurrent import GatedDeltaNet, Mamba2
 from calculator.parallel import replicas
@@ -21,6 +22,7 @@ from calculator.tensors import (
     Constant,
     CurrentChunk,
     EncoderTokens,
+    EveryNthToken,
     EveryToken,
     Growth,
     LastTokens,
@@ -70,12 +72,34 @@ class Stored(NamedTuple):
     rank_slot_bytes: int
 
 
+class Kept(NamedTuple):
+    """What the nth cache of a layer of some type keeps."""
+
+    layer_type: str
+    nth: int
+    kind: str
+    tensors: tuple[Stored, ...]
+
+
+class Layout(NamedTuple):
+    """Backend, tokens of a block, and what each cache of each layer type keeps, in which pages."""
+
+    backend: str
+    block_size: int
+    kept: tuple[Kept, ...]
+    specs: dict[tuple[str, int], Spec]
+
+
 class Types(NamedTuple):
-    """Element types decided: of keys and values, of convolutions, of recurrent states."""
+    """Element types decided: of keys and values, of convolutions, of recurrent states.
+
+    `index_keys` is None for DeepSeek's packed row of fp8 keys and their scales.
+    """
 
     cache: str
     convolution: Dtype
     state: Dtype
+    index_keys: Dtype | None = None
 
 
 def rule_of(cache: LayerCache) -> Rule:
@@ -89,6 +113,8 @@ def rule_of(cache: LayerCache) -> Rule:
             return "chunked"
         case CrossAttention():
             return "cross"
+        case CompressedAttention():  # its window; its other parts are in compressed.py
+            return "sliding"
     if cache.kind in STATE_KINDS:
         return "state"
     raise UnsupportedModel(
@@ -121,7 +147,7 @@ def stored(cache: LayerCache, types: Types, whole: bool, ranks: int) -> tuple[St
         case LatentAttention():
             found = latent_tensors(cache, types.cache)
         case SparseIndexer():
-            found = indexer_tensors(cache)
+            found = indexer_tensors(cache, types.index_keys)
         case FullAttention() | SlidingAttention() | ChunkedAttention() | CrossAttention():
             found = attention_tensors(cache, growth_of(cache, whole), types.cache)
         case _:
@@ -181,9 +207,12 @@ def _dealt(cache: LayerCache, ranks: int) -> tuple[tuple[StateTensor, int], ...]
 def page_bytes(tensors: tuple[Stored, ...], block_size: int, rule: Rule) -> int:
     """Bytes of a block on one rank: of `block_size` tokens, or of one whole state."""
     if rule == "state":
-        return sum(s.rank_slot_bytes * _num_slots(s.tensor.growth) for s in tensors)
-    return block_size * sum(s.rank_slot_bytes for s in tensors)
+        return sum(s.rank_slot_bytes * slots_of_block(s.tensor.growth, 1) for s in tensors)
+    return sum(s.rank_slot_bytes * slots_of_block(s.tensor.growth, block_size) for s in tensors)
 
 
-def _num_slots(growth: Growth) -> int:
-    return growth.num_slots if isinstance(growth, Constant) else 1
+def slots_of_block(growth: Growth, tokens: int) -> int:
+    """Slots in a block of so many tokens: a state's own, one for n tokens of compressed entries."""
+    if isinstance(growth, Constant):
+        return growth.num_slots
+    return tokens // growth.stride if isinstance(growth, EveryNthToken) else tokens

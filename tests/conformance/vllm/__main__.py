@@ -54,7 +54,11 @@ def configuration(case: Case, folders: list[Path]) -> dict[str, Any]:
         found = found["text_config"]
     if case.architecture:
         found["architectures"] = [case.architecture]
-    return {k: v for k, v in found.items() if k not in ("auto_map", "_provenance")} | case.keys
+    found = {k: v for k, v in found.items() if k not in ("auto_map", "_provenance")} | case.keys
+    if case.part_of:
+        text = found | {"model_type": f"{found['model_type']}_text"}
+        found = found | {"model_type": case.part_of, "text_config": text}
+    return found
 
 
 def run(python: str, config: dict[str, Any], case: Case) -> dict[str, Any]:

@@ -20,6 +20,8 @@ class Case(NamedTuple):
     architecture: str | None = None
     keys: dict[str, Any] = {}
     """Keys that a file does not have and vLLM asks for."""
+    part_of: str | None = None
+    """The multimodal model type of which the file is the text part."""
 
     @property
     def name(self) -> str:
@@ -35,6 +37,9 @@ V32 = ("deepseek-v3.2", "deepseek-ai__DeepSeek-V3.2")
 V3 = ("deepseek-v3", "deepseek-ai__DeepSeek-V3")
 GPT_OSS = ("gpt-oss-120b", "openai__gpt-oss-120b")
 NEMOTRON = ("nemotron-3-nano-30b-a3b-bf16", "nvidia__NVIDIA-Nemotron-3-Nano-30B-A3B-BF16")
+V4 = ("deepseek-v4-flash", "deepseek-ai__DeepSeek-V4-Flash")
+M3 = ("minimax-m3", "MiniMaxAI__MiniMax-M3")
+M3_TEXT = {"architecture": "MiniMaxM3SparseForCausalLM", "part_of": "minimax_m3_vl"}
 GEMMA3_TEXT = "Gemma3ForCausalLM"
 QWEN35_TEXT = "Qwen3_5ForCausalLM"
 
@@ -72,6 +77,17 @@ CASES = (
     Case(*V3, tp=16, pp=2),
     Case(*V3, tp=8, flags={"decode_context_parallel_size": 8}),
     Case(*V32, tp=8, flags={"decode_context_parallel_size": 2, "kv_cache_dtype": "fp8"}),
+    Case(*V4, tp=4),
+    Case(*V4, pp=2, flags={"max_model_len": 65536}),
+    Case(*V4, tp=8, flags={"max_model_len": 65536, "kv_cache_dtype": "fp8"}),
+    Case(
+        "deepseek-v4-pro",
+        "deepseek-ai__DeepSeek-V4-Pro",
+        tp=8,
+        flags={"max_model_len": 131072, "async_scheduling": False},
+    ),
+    Case(*M3, tp=8, **M3_TEXT, flags={"max_model_len": 131072}),
+    Case(*M3, tp=2, pp=2, **M3_TEXT, flags={"max_model_len": 65536, "kv_cache_dtype": "fp8"}),
     Case(*QWEN3_NEXT, tp=8, flags={"decode_context_parallel_size": 4}),
     Case(*NEMOTRON, tp=8, flags={"decode_context_parallel_size": 2}),
     Case(*V3, tp=8, flags={"block_size": 32, "kv_cache_dtype": "fp8"}),
