@@ -39,6 +39,11 @@ SPECS: tuple[dict[str, Any], ...] = (
     *({"rule": "chunked", "reach": chunk} for chunk in (32, 64, 128)),
     {"rule": "state", "mode": "none"},
     {"rule": "state", "mode": "align"},
+    # DeepSeek-V4's window and open groups, in blocks of their own
+    {"rule": "sliding", "reach": 128, "block_size": 64, "latent": True},
+    {"rule": "sliding", "reach": 8, "block_size": 4, "latent": True},
+    {"rule": "sliding", "reach": 128, "block_size": 8, "latent": True},
+    {"rule": "full", "context_ranks": 4},
 )
 
 
@@ -59,9 +64,11 @@ def held(asked: dict[str, Any]) -> list[tuple[int, int]]:
 
     spec = spec_of(asked)
     config = KVCacheConfig(1000, [], [KVCacheGroupSpec(["layer"], spec)])
+    ranks = asked.get("context_ranks", 1)
     manager = KVCacheManager(
-        config, max_model_len=1024, scheduler_block_size=spec.block_size,
-        hash_block_size=spec.block_size, enable_caching=asked.get("mode") == "align",
+        config, max_model_len=1024, scheduler_block_size=spec.block_size * ranks,
+        hash_block_size=spec.block_size * ranks, enable_caching=asked.get("mode") == "align",
+        dcp_world_size=ranks,
     )  # fmt: skip
     request = Request("r", [1], SamplingParams(max_tokens=1000), None, block_hasher=lambda _: [])
     result = []
@@ -80,12 +87,14 @@ def spec_of(asked: dict[str, Any]) -> Any:
     import torch
     from vllm.v1 import kv_cache_interface as specs
 
-    heads = {"block_size": BLOCK, "num_kv_heads": 1, "head_size": 8, "dtype": torch.bfloat16}
+    block = asked.get("block_size", BLOCK)
+    heads = {"block_size": block, "num_kv_heads": 1, "head_size": 8, "dtype": torch.bfloat16}
     match asked["rule"]:
         case "full":
             return specs.FullAttentionSpec(**heads)
         case "sliding":
-            return specs.SlidingWindowSpec(**heads, sliding_window=asked["reach"])
+            kind = specs.SlidingWindowMLASpec if "latent" in asked else specs.SlidingWindowSpec
+            return kind(**heads, sliding_window=asked["reach"])
         case "chunked":
             return specs.ChunkedLocalAttentionSpec(**heads, attention_chunk_size=asked["reach"])
     block = BLOCK if asked["mode"] == "align" else 1024

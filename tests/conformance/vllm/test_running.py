@@ -18,10 +18,13 @@ def test_the_recording_is_of_the_verified_version():
 
 
 @pytest.mark.parametrize(
-    "case", RECORDED["specs"], ids=lambda c: f"{c['rule']} {c.get('reach') or c.get('mode', '')}"
+    "case",
+    RECORDED["specs"],
+    ids=lambda case: " ".join(str(v) for k, v in case.items() if k != "held"),
 )
 def test_blocks_held(case):
-    block, states = RECORDED["block_size"], STATES.get(case.get("mode"), 0)
+    block, states = case.get("block_size", RECORDED["block_size"]), STATES.get(case.get("mode"), 0)
     spec = Spec(case["rule"], (), block, block, block, case.get("reach", 0), states)
-    ours = [[tokens, held(spec, tokens, 0)] for tokens, _ in case["held"]]
+    ranks = case.get("context_ranks", 1)
+    ours = [[tokens, held(spec, tokens, 0, ranks)] for tokens, _ in case["held"]]
     assert ours == case["held"]
