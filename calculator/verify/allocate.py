@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 """(done, total, what is being done)"""
 MAX_TENSORS = 2**17
+TOO_MANY = "Neither one layer nor one token of each sequence fits; fewer sequences take less."
 NOTES = {
     "cpu": "Resident memory is information: pages of 4 KiB, and the process's own.",
     "mps": "Metal rounds buffers up to whole pages; it has no count of the bytes asked for.",
@@ -135,7 +136,7 @@ def _slice(found: Footprint, kind: Kind | None, budget: int, basis: str) -> Slic
     offer = " or ".join(f"{part.text} (--slice {part.kind})" for part in parts)
     raise DoesNotFit(
         f"{format_gib(found.num_bytes)} of cache; {format_gib(budget)} may be used ({basis}). "
-        + (f"The largest part that fits: {offer}." if offer else "Not even a part of it fits."),
+        + (f"The largest part that fits: {offer}." if offer else TOO_MANY),
         field="slice",
     )
 

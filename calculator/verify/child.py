@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, NamedTuple
 
 import calculator
@@ -27,6 +28,7 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 TIME_LIMIT_S = 300.0
 MAX_WAITING = 50
 TICK_S = 0.05
+FOLDER_PREFIX = "kvcalc-verify-"
 
 _ERRORS = {
     cls.__name__: cls for cls in (InvalidInput, UnsupportedModel, DoesNotFit, SourceUnavailable)
@@ -133,7 +135,11 @@ class Run:
         return self._cancelled.is_set()
 
     def _supervise(self) -> None:
-        process = _process()
+        with TemporaryDirectory(prefix=FOLDER_PREFIX, ignore_cleanup_errors=True) as folder:
+            self._run_child(folder)
+
+    def _run_child(self, folder: str) -> None:
+        process = _process(folder)
         assert process.stdin and process.stdout
         reader = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
         end = time.monotonic() + self.time_limit_s
@@ -142,7 +148,8 @@ class Run:
                 _give_way(process.pid)
             reader.start()
             with suppress(OSError):
-                document = {**json.loads(self.job.to_json()), "time_limit_s": self.time_limit_s}
+                limits = {"time_limit_s": self.time_limit_s, "folder": folder}
+                document = {**json.loads(self.job.to_json()), **limits}
                 process.stdin.write(json.dumps(document).encode() + b"\n")
                 process.stdin.flush()
             while process.poll() is None and not self._must_stop():
@@ -239,12 +246,16 @@ def start(
     return run
 
 
-def _process() -> subprocess.Popen[bytes]:
-    """The child in a session of its own, so that an interrupt reaches its parent alone."""
+def _process(folder: str) -> subprocess.Popen[bytes]:
+    """The child in a session of its own, so that an interrupt reaches its parent alone.
+
+    Its temporary files are in `folder`: torch leaves some, and a killed process cannot clean up.
+    """
     root = os.path.dirname(os.path.dirname(os.path.abspath(calculator.__file__)))
     path = os.pathsep.join(x for x in (root, os.environ.get("PYTHONPATH")) if x)
     environment = {
         **os.environ,
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder),
         "PYTHONPATH": path,
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_VERBOSITY": "error",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -32,7 +33,8 @@ def main() -> int:
     text = sys.stdin.readline()
     limits = json.loads(text)
     _end_after(limits.pop("time_limit_s"))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    folder = limits.pop("folder")
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
     try:
         job = Job(**limits)
         _limit_memory(job)
@@ -89,9 +91,10 @@ class _Reporter:
             _say(self.out, progress=[done, total, text])
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(folder: str) -> None:
     while sys.stdin.buffer.read(4096):
         pass
+    shutil.rmtree(folder, ignore_errors=True)  # the parent would have done it
     os._exit(PARENT_GONE)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -184,7 +185,23 @@ def test_twenty_at_once_queue_and_nothing_waits_for_them():
 
 
 @linux
-def test_the_child_ends_with_its_parent():
+def test_no_temporary_file_outlives_its_check(tmp_path, monkeypatch):
+    """transformers' code makes torch create a folder beside a temporary file."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    job = job_of(scenario({"model": "gpt2", "context": "8"}), "real-model", threads=1)
+    run = start(job)
+    assert until(lambda: list(tmp_path.glob("kvcalc-verify-*/torchinductor*")))
+    assert run.wait(120)["equal"]
+    run = start(job)
+    assert until(lambda: list(tmp_path.glob("kvcalc-verify-*/torchinductor*")))
+    for pid in children():
+        os.kill(pid, signal.SIGKILL)
+    assert until(lambda: run.poll().is_over, 10)
+    assert not list(tmp_path.iterdir())
+
+
+@linux
+def test_the_child_ends_with_its_parent(tmp_path):
     code = (
         "import time\n"
         "from tests.verify.test_child import children, endless, until\n"
@@ -195,14 +212,16 @@ def test_the_child_ends_with_its_parent():
         "time.sleep(600)\n"
     )
     parent = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
     pids = [int(word) for word in parent.stdout.readline().split()]
     assert len(pids) == 1
     parent.kill()
     parent.wait()
     parent.stdout.close()
     assert until(lambda: not alive(pids[0]), 10)
+    assert not list(tmp_path.iterdir())
 
 
 def alive(pid: int) -> bool:
