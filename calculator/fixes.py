@@ -47,6 +47,7 @@ def _candidates(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
     yield from _more_devices(asked)
     yield from _smaller_weights(asked)
     yield from _smaller_cache(asked)
+    yield from _shared_tokens(asked)
     yield from _lighter_engine(asked)
     request, most, longest = asked.footprint.request, asked.max_batch_size, asked.max_seq_len
     if most.low and most.low < request.num_sequences:
@@ -107,6 +108,22 @@ def _smaller_cache(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
             if found.verdict == "fits":
                 yield f"Cache {name}", True, found
                 return
+
+
+def _shared_tokens(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    """The fewest tensor ranks that must share tokens instead of holding copies of their heads."""
+    fp = asked.footprint
+    now, ranks = fp.parallelism.decode_context_parallel_size, fp.parallelism.tensor_parallel_size
+    sizes = [n for n in (2, 4, 8, 16) if n > now and ranks % n == 0]
+    for size in sizes if fp.engine.context_parallel else ():
+        spread = replace(fp.parallelism, decode_context_parallel_size=size)
+        try:
+            found = fit(fp.model, fp.request, fp.engine, spread, asked.budget)
+        except CalculatorError:  # no copies, or not with this attention
+            return
+        if found.verdict == "fits":
+            yield f"Decode-context parallel {size}", False, found
+            return
 
 
 def _lighter_engine(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:

@@ -3,6 +3,7 @@
 import pytest
 
 import calculator as kv
+from calculator.fixes import fixes
 from calculator.parallel import dealt, stage_sizes
 from tests.models import full, model, plain, sliding
 
@@ -120,6 +121,21 @@ def test_engines_without_context_ranks_refuse_them(engine):
 def test_a_size_given_as_an_engines_option_is_sent_to_the_parallelism(name):
     with pytest.raises(kv.InvalidInput, match=f"a size of the parallelism: .*{name}=2.*--dcp"):
         kv.engine("vllm", **{name: 2})
+
+
+def test_sharing_tokens_is_offered_where_copies_do_not_fit():
+    spread = kv.Parallelism(tensor_parallel_size=8)
+    found = kv.capacity(
+        kv.load_model("deepseek-v3"), kv_bytes_per_device=10**9, request=kv.Request(32_768),
+        engine=kv.engine("vllm"), parallelism=spread,
+    )  # fmt: skip
+    (fix,) = (fix for fix in fixes(found) if "Decode-context" in fix.change)
+    assert (fix.change, fix.changes_outputs) == ("Decode-context parallel 4", False)
+    plain = kv.capacity(
+        kv.load_model("llama-3-8b"), kv_bytes_per_device=10**8, request=kv.Request(32_768),
+        engine=kv.engine("vllm"), parallelism=spread,
+    )  # fmt: skip
+    assert not [fix for fix in fixes(plain) if "Decode-context" in fix.change]
 
 
 def test_capacity_counts_the_fullest_context_rank():

@@ -27,9 +27,11 @@ def notes(engine: Vllm, model: ModelSpec, pool: Pool, parallelism: Parallelism) 
     if "state" in rules:
         found += _states(engine, model, pool, attention=bool(rules - {"state"}))
     if parallelism.tensor_parallel_size > 1 or parallelism.pipeline_parallel_size > 1:
+        shared = parallelism.decode_context_parallel_size > 1
         found.append(
             "Key-value heads are dealt to tensor ranks, at least one each "
-            "(config/model.py:get_num_kv_heads), latents and index keys lie whole on every rank; "
+            "(config/model.py:get_num_kv_heads), latents and index keys lie whole on every rank"
+            f"{', of its own tokens' if shared else ''}; "
             "a stage's block is as large as its largest group (kv_cache_planning.py)."
         )
     return tuple(found)
