@@ -159,6 +159,7 @@ class Transformers(Engine):
             check_length(self.max_cache_len, model, request)
         if self.cache != "quantized":
             return Engine.allocate(self, model, request, parallelism, hands)
+        self.dtypes(model, request)  # refuses another type
         check_cache(self.cache, model)
         quantized.check_layers(model)
         found: dict[Row, int] = {}
@@ -176,14 +177,14 @@ class Transformers(Engine):
             pairs = [quantized.fp8(row) for row in rows]
             data = [Item(row, sequences * longest) for row, _ in pairs]
             return data + [Item(scale, 1) for _, scale in pairs]
-        gather = cast(int, self.residual_length)
-        batch = quantized.batch_after(sequences, longest, self.decoded(longest), gather)
+        decoded, gather = self.decoded(longest), cast(int, self.residual_length)
+        batch = quantized.Batch(sequences, longest - decoded, decoded, gather)
         found: list[Item] = []
         for row in rows:
             groups = self._groups(row)
             quantized.check_groups(groups, row, batch)
             found += quantized.packed(row, groups, batch)
-        return found + [i for row in rows for i in quantized.residual(row, batch, gather)]
+        return found + [i for row in rows for i in quantized.residual(row, batch)]
 
     def _groups(self, row: Row) -> quantized.Groups:
         """The second tensor that a layer hands over, MLA's rope key too, is its value."""

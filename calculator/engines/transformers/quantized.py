@@ -51,7 +51,9 @@ class Groups(NamedTuple):
         589824
         """
         rows, columns = (groups, self.size) if self.in_rows else (self.size, groups)
-        return ceil_div(rows, self.per) * columns * self.item_bytes + 2 * scale_bytes * groups
+        # quanto takes a single row for one column a value (affine_optimizer.py:AffineOptimizer)
+        scales = self.size if self.backend == "quanto" and self.in_rows and groups == 1 else groups
+        return ceil_div(rows, self.per) * columns * self.item_bytes + 2 * scale_bytes * scales
 
     def dtype(self, scale_bytes: int) -> Dtype:
         """The smallest number of groups that packs without padding, as a storage format."""
@@ -61,24 +63,34 @@ class Groups(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One padded batch: sequences, tokens quantised, tokens in the residual."""
+    """One padded batch: sequences, tokens of the first pass, tokens that came one by one.
+
+    All of the first pass is quantised; then tokens gather in a residual until there are `gather`,
+    when everything is quantised anew (`cache_utils.py:QuantizedLayer.update`).
+
+    >>> batch = Batch(1, 1024, 100, 128)
+    >>> batch.residual, batch.quantized
+    (100, 1024)
+    """
 
     sequences: int
-    quantized: int
-    residual: int
+    first: int
+    decoded: int
+    gather: int
 
+    @property
+    def residual(self) -> int:
+        return self.decoded % max(1, self.gather)
 
-def batch_after(sequences: int, seq_len: int, decoded: int, residual_length: int) -> Batch:
-    """What a first pass quantises, and what single tokens after it leave in the residual.
+    @property
+    def quantized(self) -> int:
+        return self.first + self.decoded - self.residual
 
-    All of the first pass is quantised; then tokens gather until there are `residual_length`, when
-    everything is quantised anew (`cache_utils.py:QuantizedLayer.update`).
-
-    >>> batch_after(1, 1124, 100, 128)
-    Batch(sequences=1, quantized=1024, residual=100)
-    """
-    residual = decoded % max(1, residual_length)
-    return Batch(sequences, seq_len - residual, residual)
+    @property
+    def quantized_at(self) -> tuple[int, ...]:
+        """Lengths whose groups decide for all: the first, and the first quantised anew."""
+        again = self.first + max(1, self.gather)
+        return (self.first, again) if again <= self.quantized else (self.first,)
 
 
 def check_options(
@@ -96,6 +108,12 @@ def check_options(
             raise InvalidInput(
                 f"{name} is {shown(value)}; backend {backend} takes {choices}.", field=name
             )
+    if backend == "hqq" and nbits == 3 and 1 in axes:
+        raise InvalidInput(
+            "nbits is 3; hqq packs them on axis 1 so that it cannot read them again "
+            "(quantize.py:Quantizer.dequantize), on axis 0 it can.",
+            field="nbits",
+        )
     checked_int("q_group_size", group_size, at_most=2**20)
     checked_int("residual_length", residual_length, at_least=0, at_most=2**31)
 
@@ -121,17 +139,22 @@ def check_layers(model: ModelSpec) -> None:
 
 
 def check_groups(groups: Groups, tensor: Row, batch: Batch) -> None:
-    """Refuse a number of values that the backend cannot divide into groups."""
-    values = tensor.heads * tensor.width * batch.quantized
+    """Refuse a number of values that the backend cannot divide into groups, then or later."""
+    for tokens in batch.quantized_at:
+        _check_groups(groups, tensor, batch.sequences, tokens)
+
+
+def _check_groups(groups: Groups, tensor: Row, sequences: int, tokens: int) -> None:
+    values = tensor.heads * tensor.width * tokens
     if groups.backend == "hqq":
-        whole = values * batch.sequences
+        whole = values * sequences
     else:  # quanto/tensor/grouped.py:group, all axes but the one that is kept
-        whole = values if groups.axis == 0 else values * batch.sequences // tensor.width
+        whole = values if groups.axis == 0 else values * sequences // tensor.width
     if whole % groups.size:
         raise InvalidInput(
             f"q_group_size is {groups.size}; {groups.backend} divides the {whole:,} values of "
             f"{tensor.tensor} on axis {groups.axis} into such groups and refuses a rest: "
-            f"{batch.quantized:,} tokens do not work.",
+            f"{tokens:,} tokens do not work.",
             field="q_group_size",
         )
     rows = whole // groups.size if groups.in_rows else groups.size
@@ -167,11 +190,11 @@ def packed(row: Row, groups: Groups, batch: Batch) -> list[Item]:
     return found
 
 
-def residual(row: Row, batch: Batch, residual_length: int) -> list[Item]:
+def residual(row: Row, batch: Batch) -> list[Item]:
     """The tokens since everything was last quantised, in the model's type."""
     if not batch.residual:
         return []
-    kept = row._replace(tensor=f"{row.tensor} residual", growth=OpenGroup(residual_length))
+    kept = row._replace(tensor=f"{row.tensor} residual", growth=OpenGroup(batch.gather))
     return [Item(kept, batch.sequences * batch.residual)]
 
 

@@ -81,6 +81,13 @@ def run(model: Any, override: Override, seq_len: int, batch_size: int, encoder: 
     )
 
 
+def tensors_of(cache: Any) -> list[torch.Tensor]:
+    """Every tensor a cache holds, once."""
+    found: list[tuple[str, torch.Tensor]] = []
+    _collect(cache, "cache", set(), found)
+    return [tensor for _, tensor in found]
+
+
 def _collect(value: Any, path: str, seen: set[int], found: list[tuple[str, torch.Tensor]]) -> None:
     """Every tensor a cache holds, once, however deep it lies."""
     if value is None or id(value) in seen:
