@@ -195,11 +195,13 @@ def fit(
         return demand(seq_len).for_held(held(seq_len, batch_size))
 
     def longest(available: int) -> int | None:
-        sequences = request.num_sequences
-        return largest(lambda n: needed(n, sequences) <= available, MAX_TOKENS)
+        tokens, sequences = request.longest, request.num_sequences
+        guess = tokens * available // max(1, held(tokens, sequences))
+        return largest(lambda n: needed(n, sequences) <= available, MAX_TOKENS, guess)
 
     def most(available: int, seq_len: int) -> int | None:
-        return largest(lambda n: needed(seq_len, n) <= available, MAX_COUNT)
+        guess = available // max(1, held(seq_len, 1))
+        return largest(lambda n: needed(seq_len, n) <= available, MAX_COUNT, guess)
 
     low, high = budget.available
     typical = None
@@ -248,21 +250,28 @@ def resized(
     return lambda seq_len, batch_size: batch_size * one_sequence(seq_len)
 
 
-def largest(fits: Callable[[int], bool], limit: int) -> int | None:
+def largest(fits: Callable[[int], bool], limit: int, guess: int = 1) -> int | None:
     """The largest n from 1 to `limit` that fits, 0 if none does, None if all do.
 
-    >>> largest(lambda n: n * n <= 50, 1000)
-    7
+    Searched for in growing steps from `guess`, which changes the time and not the answer.
+
+    >>> largest(lambda n: n * n <= 50, 1000), largest(lambda n: n * n <= 50, 1000, guess=9)
+    (7, 7)
     """
     if not fits(1):
         return 0
-    below, above = 1, 2
-    while above <= limit and fits(above):
-        below, above = above, above * 2
-    if above > limit:
-        if fits(limit):
-            return None
-        above = limit
+    below = above = min(max(guess, 1), limit)
+    step = 1
+    if fits(below):
+        while (above := below + step) <= limit and fits(above):
+            below, step = above, step * 2
+        if above > limit:
+            if fits(limit):
+                return None
+            above = limit
+    else:
+        while (below := max(1, above - step)) > 1 and not fits(below):
+            above, step = below, step * 2
     while above - below > 1:
         middle = (below + above) // 2
         below, above = (middle, above) if fits(middle) else (below, middle)

@@ -22,8 +22,11 @@ def outgrows_weights(found: Capacity) -> Crossing | None:
         return None
     room, request = weights.bytes_per_device, fp.request
     size = resized(fp.model, request, fp.engine, fp.parallelism)
-    sequences = largest(lambda n: size(request.longest, n) <= room, MAX_COUNT)
-    tokens = largest(lambda n: size(n, request.num_sequences) <= room, MAX_TOKENS)
+    length, number = request.longest, request.num_sequences
+    one, all_of_them = max(1, size(length, 1)), max(1, size(length, number))
+    sequences = largest(lambda n: size(length, n) <= room, MAX_COUNT, room // one)
+    guess = length * room // all_of_them
+    tokens = largest(lambda n: size(n, number) <= room, MAX_TOKENS, guess)
     return Crossing(
         None if sequences is None else sequences + 1, None if tokens is None else tokens + 1
     )

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from calculator.engines.base import CacheDtypes, Demand, Engine
-from calculator.engines.vllm.backends import known_backend
 from calculator.engines.vllm.command import vllm_serve
-from calculator.engines.vllm.formats import cache_format, state_dtype
+from calculator.engines.vllm.flags import check_flags
+from calculator.engines.vllm.formats import cache_format
 from calculator.engines.vllm.items import blocks_held, items_of
 from calculator.engines.vllm.notes import notes
 from calculator.engines.vllm.plan import Plan, blocks_per_request, plan_of
 from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
 from calculator.engines.vllm.releases import Release, release
 from calculator.engines.vllm.spec import rule_of
-from calculator.errors import DoesNotFit, InvalidInput, shown
+from calculator.errors import DoesNotFit, InvalidInput
 from calculator.items import Item
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism, dealt
 from calculator.request import Request
-from calculator.units import MAX_COUNT, MAX_TOKENS, checked_int
 
 Hands = tuple[tuple[tuple[int, int], ...], ...]
 
@@ -54,25 +54,7 @@ class Vllm(Engine):
     cache_dtypes: ClassVar[tuple[str, ...]] = ("bf16", "fp16", "fp8", "nvfp4")
 
     def __post_init__(self) -> None:
-        for name, limit in _COUNTS:
-            if getattr(self, name) is not None:
-                checked_int(name, getattr(self, name), at_most=limit)
-        for name in _SWITCHES:
-            value = getattr(self, name)
-            if value is not True and value is not False:
-                raise InvalidInput(f"{name} is {shown(value)}; expected true or false.", field=name)
-        if self.gdn_prefill_backend not in ("auto", "flashinfer", "triton"):
-            raise InvalidInput(
-                f"gdn_prefill_backend is {shown(self.gdn_prefill_backend)}; "
-                "known: auto, flashinfer, triton.",
-                field="gdn_prefill_backend",
-            )
-        if self.attention_backend is not None:
-            known_backend(self.attention_backend)
-        cache_format(self.kv_cache_dtype)
-        for name in ("mamba_cache_dtype", "mamba_ssm_cache_dtype"):
-            state_dtype(getattr(self, name), field=name)
-        release(self.version)
+        check_flags(self)
 
     @property
     def release(self) -> Release:
@@ -169,8 +151,8 @@ class Vllm(Engine):
 
     def pool(self, model: ModelSpec, request: Request | None, parallelism: Parallelism) -> Pool:
         """Groups and bytes of a block for this model, cached."""
-        key = self.dtypes(model, request or _NOTHING_ASKED).key
-        return pool_of(self, model, key, parallelism)
+        asked = request or _NOTHING_ASKED
+        return _pool(self, model, asked.key_dtype, asked.value_dtype, parallelism)
 
     def allocate(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, hands: Hands
@@ -283,15 +265,17 @@ class Vllm(Engine):
         return notes(self, model, self.pool(model, request, parallelism), parallelism)
 
 
+@lru_cache(maxsize=1024)
+def _pool(
+    engine: Vllm, model: ModelSpec, key: str | None, value: str | None, parallelism: Parallelism
+) -> Pool:
+    """Which type is meant is decided once, not at each of the lengths that a search tries."""
+    asked = Request(seq_len=1, key_dtype=key, value_dtype=value)
+    return pool_of(engine, model, engine.dtypes(model, asked).key, parallelism)
+
+
 def _context_ranks(parallelism: Parallelism) -> int:
     return parallelism.decode_context_parallel_size
 
 
-_COUNTS = (
-    ("block_size", 2**20),
-    ("max_num_batched_tokens", MAX_TOKENS),
-    ("max_model_len", MAX_TOKENS),
-    ("num_gpu_blocks_override", MAX_COUNT),
-)
-_SWITCHES = ("enable_prefix_caching", "async_scheduling", "disable_hybrid_kv_cache_manager")
 _NOTHING_ASKED = Request(seq_len=1)
