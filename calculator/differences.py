@@ -55,10 +55,8 @@ def storage_differences(found: Footprint) -> tuple[Difference, ...]:
 
     `ideal_bytes` of a step are then those of the tensors. Empty where the two are the same.
     """
-    if found.storage_bytes == found.num_bytes:
-        return ()
-    behind = footprint(found.model, found.request, found.engine.storage(), found.parallelism)
-    return _steps(found, behind)
+    behind = found.storage
+    return () if behind.num_bytes == found.num_bytes else _steps(found, behind)
 
 
 def _steps(before: Footprint, after: Footprint) -> tuple[Difference, ...]:

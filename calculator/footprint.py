@@ -34,12 +34,17 @@ class Footprint:
         return sum(item.num_bytes for item in self.items)
 
     @property
-    def storage_bytes(self) -> int:
-        """Bytes of the memory behind the tensors: more, where they are views [bytes]."""
+    def storage(self) -> Footprint:
+        """The footprint of the memory behind the tensors: larger, where they are views."""
         behind = self.engine.storage()
         if behind == self.engine:
-            return self.num_bytes
-        return footprint(self.model, self.request, behind, self.parallelism).num_bytes
+            return self
+        return footprint(self.model, self.request, behind, self.parallelism)
+
+    @property
+    def storage_bytes(self) -> int:
+        """Bytes of the memory behind the tensors, all devices together [bytes]."""
+        return self.storage.num_bytes
 
     @property
     def bytes_per_token(self) -> int:
@@ -86,10 +91,11 @@ class Footprint:
         found = [basis] if basis else []
         found += self.engine.assumptions_on(self.model, self.request, self.parallelism)
         found += self.model.assumptions
-        if self.storage_bytes != self.num_bytes:
+        behind = self.storage_bytes
+        if behind != self.num_bytes:
             found.append(
-                f"The memory behind these tensors is {self.storage_bytes:,} B: some are views that "
-                "keep more alive than they show."
+                f"The memory behind these tensors is {behind:,} B: some are views that keep more "
+                "alive than they show. A verdict on a device counts the memory."
             )
         limit = self.model.max_position_embeddings
         if limit and self.request.longest > limit:
