@@ -47,8 +47,11 @@ class Capacity:
         return ByteRange(low - self.needed_bytes_per_device, high - self.needed_bytes_per_device)
 
     @property
-    def kept_to_start(self) -> int:
-        """Bytes of a device the engine wants beyond the cache, where that is over 1 % of it."""
+    def needs_more(self) -> int:
+        """Bytes of a device that are needed beyond the cache, where that is over 1 % of it.
+
+        What the engine must find to start, or the memory behind tensors that are views.
+        """
         more = self.needed_bytes_per_device - self.cache_bytes_per_device
         return more if more * 100 > self.cache_bytes_per_device else 0
 
@@ -185,7 +188,7 @@ def fit(
 ) -> Capacity:
     """The verdict for a budget, and what it holds at this context and this many sequences."""
 
-    held = resized(model, request, engine, parallelism)
+    held = resized(model, request, engine.storage(), parallelism)
 
     @cache
     def demand(seq_len: int) -> Demand:
@@ -210,16 +213,24 @@ def fit(
         sequences = CountRange(most(low, typical_context), most(high, typical_context))
         typical = (typical_context, sequences)
     fp = footprint(model, request, engine, parallelism)
-    most_held = max(fp.bytes_per_device)
     return Capacity(
         footprint=fp,
         budget=budget,
-        cache_bytes_per_device=most_held,
-        needed_bytes_per_device=demand(request.longest).for_held(most_held),
+        cache_bytes_per_device=max(fp.bytes_per_device),
+        needed_bytes_per_device=needed_on_device(fp),
         max_seq_len=CountRange(longest(low), longest(high)),
         max_batch_size=CountRange(most(low, request.longest), most(high, request.longest)),
         typical=typical,
     )
+
+
+def needed_on_device(fp: Footprint) -> int:
+    """Bytes the fullest device must have for the cache, what lies behind its tensors included."""
+    demand = fp.engine.demand(fp.model, fp.request, fp.parallelism, fp.request.longest)
+    behind = fp.engine.storage()
+    if behind != fp.engine:
+        fp = footprint(fp.model, fp.request, behind, fp.parallelism)
+    return demand.for_held(max(fp.bytes_per_device))
 
 
 def resized(

@@ -53,11 +53,14 @@ def limits_text(found: Capacity, strong: str = "{}") -> str:
     """
     request, model = found.footprint.request, found.footprint.model
     parts = []
-    if found.kept_to_start:
+    if found.needs_more:
         needed = strong.format(f"{gib(found.needed_bytes_per_device)} GiB")
+        engine = found.footprint.engine
         parts.append(
-            f"To start, {found.footprint.engine.engine} must find {needed} for the cache, one "
-            "request of this length at its most; running, that holds less."
+            f"To start, {engine.engine} must find {needed} for the cache, one request of this "
+            "length at its most; running, that holds less."
+            if engine.reserves
+            else f"The memory behind these tensors is {needed}."
         )
     if found.verdict == "marginal" and found.budget.device is not None:
         room = found.budget.limit_bytes - found.needed_bytes_per_device

@@ -138,3 +138,16 @@ def test_an_overhead_the_wrong_way_round_is_refused():
 @pytest.mark.parametrize(("limit", "found"), [(0, 0), (1, 1), (6, 6), (99, 99), (100, None)])
 def test_largest(limit, found):
     assert largest(lambda n: n <= limit, 100) == found
+
+
+def test_the_memory_behind_views_decides_what_fits():
+    """transformers' windows are views of the whole prompt: 4.16 GB behind 1.11 GB of tensors."""
+    request, engine = kv.Request(seq_len=8192), kv.engine("transformers")
+    found = kv.capacity(
+        kv.load_model("gemma-3-27b"), kv_bytes_per_device=4_000_000_000, request=request,
+        engine=engine,
+    )  # fmt: skip
+    assert found.needed_bytes_per_device == 4_160_749_568
+    assert found.cache_bytes_per_device < found.budget.available.low
+    assert found.verdict == "does-not-fit"
+    assert found.max_seq_len.low == 4_000_000_000 * 8192 // 4_160_749_568

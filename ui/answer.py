@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from calculator.budget import default_overhead
@@ -72,7 +72,7 @@ _brought = lru_cache(maxsize=32)(pasted.model)  # a text may have 2 MiB
 
 def flags_of(name: str) -> tuple[str, ...]:
     """The engine's own options by name."""
-    return tuple(engine(name).__dataclass_fields__) if name in ENGINES else ()
+    return tuple(field.name for field in fields(engine(name))) if name in ENGINES else ()
 
 
 def overhead_hint(device: str) -> str:

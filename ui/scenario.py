@@ -21,11 +21,12 @@ DEFAULTS = {
     "share": "0.92",
 }  # fmt: skip
 OPTIONAL = (
-    "overhead", "weights_bytes", "encoder_context", "shared_prefix", "set", "pp", "dp",
+    "overhead", "weights_bytes", "encoder_context", "shared_prefix", "set", "pp", "dp", "dcp",
 )  # fmt: skip
 NAMES = (*DEFAULTS, *OPTIONAL)
 UNCHECKED = (("kv_dtype", "auto"), ("weights_dtype", "auto"), ("device", NONE))
-LIMITS = {"sequences": 2**31, "devices": 2**14, "pp": 2**10, "dp": 2**10}
+LIMITS = {"sequences": 2**31, "devices": 2**14, "pp": 2**10, "dp": 2**10, "dcp": 2**10}
+PARALLEL = ("pp", "dp", "dcp")
 QUICK = {"4K": "4096", "8K": "8192", "32K": "32768", "128K": "131072", "max": "max"}
 
 
@@ -42,7 +43,7 @@ def chosen() -> dict[str, str]:
         value = source.get(name)
         if value is None or value == "":
             value = DEFAULTS.get(name)
-        if value is not None and not (name in ("pp", "dp") and str(value) == "1"):
+        if value is not None and not (name in PARALLEL and str(value) == "1"):
             found[name] = str(value).strip()
     return found
 
@@ -142,12 +143,17 @@ def _is_needed(is_open: bool | None, *names: str) -> bool:
 
 def _engine_flags() -> None:
     with st.expander("Engine flags", type="compact", key="engine_flags", on_change="rerun") as fold:
-        if not _is_needed(fold.open, "pp", "dp", "shared_prefix", "set"):
+        if not _is_needed(fold.open, *PARALLEL, "shared_prefix", "set"):
             return
         left, right = st.columns(2)
         left.number_input("Pipeline parallel", 1, LIMITS["pp"], 1, 1, key="pp", bind="query-params")
         right.number_input("Data parallel", 1, LIMITS["dp"], 1, 1, key="dp", bind="query-params")
         st.caption("Tensor parallel is the number of devices ÷ both.")
+        st.number_input(
+            "Decode-context parallel", 1, LIMITS["dcp"], 1, 1, key="dcp", bind="query-params",
+            help="Tensor ranks that share a sequence's tokens instead of keeping copies of them; "
+            "it divides tensor parallel.",
+        )  # fmt: skip
         st.text_input(
             "Shared prefix, tokens", key="shared_prefix", bind="query-params", placeholder="0",
             help="Tokens at the start that are the same in all sequences and stored once.",

@@ -82,8 +82,8 @@ def _certain(found: Capacity) -> tuple[Segment, ...]:
         growing = cache - fixed
         segments.append(Segment("growing", "Cache, growing", growing, growing, growing))
     if more := found.needed_bytes_per_device - cache:
-        told = found.kept_to_start > 0
-        segments.append(Segment("start", "Free at the start", more, more, more, told))
+        label = "Free at the start" if found.footprint.engine.reserves else "Behind the tensors"
+        segments.append(Segment("start", label, more, more, more, found.needs_more > 0))
     low, high = found.budget.overhead
     segments.append(Segment("estimate", "Other needs, estimate", low, low, high, high > 0))
     return tuple(segments)

@@ -219,7 +219,8 @@ def grid(fp: Footprint, found: Capacity | None) -> Grid:
     contexts = sorted({*powers(max(low, high >> 9), high), request.longest})
     batches = sorted({*powers(1, 64), request.num_sequences, power_above(request.num_sequences)})
     table = sizes_on_device(fp, contexts, batches)
-    by_batch, needs = (tuple(zip(*t, strict=True)) for t in (table, needs_of(fp, contexts, table)))
+    tables = table, needs_of(fp, contexts, batches, table)
+    by_batch, needs = (tuple(zip(*t, strict=True)) for t in tables)
     return Grid(tuple(contexts), tuple(batches), by_batch, needs, fp, found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from calculator.capacity import Capacity, Verdict
+from calculator.capacity import Capacity, Verdict, needed_on_device
 from calculator.dtypes import DTYPES
 from calculator.errors import CalculatorError
 from calculator.footprint import Footprint, footprint
@@ -32,8 +32,7 @@ def ladder(fp: Footprint, found: Capacity | None) -> tuple[Rung, ...]:
         except CalculatorError:
             continue
         size = max(other.bytes_per_device)
-        demand = fp.engine.demand(fp.model, asked, fp.parallelism, asked.longest)
-        verdict = found.verdict_of(demand.for_held(size)) if found else None
+        verdict = found.verdict_of(needed_on_device(other)) if found else None
         sizes.setdefault((size, DTYPES[name].bits, verdict), []).append(name)
     return tuple(
         Rung(

@@ -13,7 +13,7 @@ from calculator.charts.palette import Palette
 from calculator.charts.sizes import between, context_range, needs_of, power_above, sizes_on_device
 from calculator.footprint import Footprint
 from calculator.units import GIB, format_tokens
-from calculator.verdict import gib, gib2
+from calculator.verdict import gib, gib2, gib_range
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -178,9 +178,7 @@ class LineChart:
             across | band | {"fillcolor": palette.estimate, "opacity": 0.28},
             *(across | edge | {"y0": y, "y1": y} for y in {bottom, top}),
         ]
-        text = f"room<br>{gib(max(0, self.room[0]))}–{gib(self.room[1])}"
-        if gib(self.room[0]) == gib(self.room[1]):
-            text = f"room<br>{gib(self.room[1])}"
+        text = f"room<br>{gib_range(ByteRange(max(0, self.room[0]), self.room[1]))}"
         middle = (bottom + top) / 2
         note = frame.note(text, palette.marginal, xanchor="left", yanchor="middle", xshift=6) | {
             "xref": "paper", "x": 1, "y": _on_axis(middle, scale),
@@ -272,10 +270,10 @@ def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
     batches = sorted({batch, *([4, 16] if batch == 1 else [1, power_above(batch * 8)])})
     xs = sorted({*between(*context_range(fp)), here})
     table = sizes_on_device(fp, xs, batches)
-    columns, needs = (tuple(zip(*t, strict=True)) for t in (table, needs_of(fp, xs, table)))
+    needs = zip(*needs_of(fp, xs, batches, table), strict=True)
     lines = tuple(
-        Line(f"× {b:,}", tuple(zip(xs, columns[i], strict=True)), needs[i], b == batch)
-        for i, b in enumerate(batches)
+        Line(f"× {b:,}", tuple(zip(xs, column, strict=True)), need, b == batch)
+        for b, column, need in zip(batches, zip(*table, strict=True), needs, strict=True)
     )
     at = (here, max(fp.bytes_per_device))
     limit = fp.model.max_position_embeddings
@@ -290,7 +288,7 @@ def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
     contexts = sorted({context, max(1, context // 8), far})
     xs = sorted({*between(1, max(256, power_above(here))), here})
     table = sizes_on_device(fp, contexts, xs)
-    needs = needs_of(fp, contexts, table)
+    needs = needs_of(fp, contexts, xs, table)
     lines = tuple(
         Line(f"{format_tokens(n)} tokens", tuple(zip(xs, sizes, strict=True)), need, n == context)
         for n, sizes, need in zip(contexts, table, needs, strict=True)

@@ -21,8 +21,13 @@ def sizes_on_device(fp: Footprint, lengths: list[int], batches: list[int]) -> li
     return [[size(n, b) for b in batches] for n in lengths]
 
 
-def needs_of(fp: Footprint, lengths: list[int], sizes: list[list[int]]) -> list[tuple[int, ...]]:
+def needs_of(
+    fp: Footprint, lengths: list[int], batches: list[int], sizes: list[list[int]]
+) -> list[tuple[int, ...]]:
     """What the device must have for each size of such a table [bytes]."""
+    behind = fp.engine.storage()
+    if behind != fp.engine:
+        sizes = sizes_on_device(replace(fp, engine=behind), lengths, batches)
     demands = (fp.engine.demand(fp.model, fp.request, fp.parallelism, n) for n in lengths)
     return [tuple(d.for_held(n) for n in row) for d, row in zip(demands, sizes, strict=True)]
 

@@ -60,6 +60,9 @@ class Engine:
     context_parallel: ClassVar[bool] = False
     """Whether it can deal a sequence's tokens to ranks (`decode_context_parallel_size`)."""
 
+    reserves: ClassVar[bool] = False
+    """Whether it takes all the memory it is given at its start, whatever runs."""
+
     @property
     def additive(self) -> bool:
         """Whether n equal sequences take exactly n times the bytes of one."""

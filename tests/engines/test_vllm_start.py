@@ -62,7 +62,7 @@ def test_map_and_bar_say_what_the_verdict_says(tokens, sequences):
     bar = memory_bar(found)
     assert sum(s.num_bytes for s in bar.segments) == bar.scale_bytes
     started = [s for s in bar.segments if s.role == "start"]
-    assert [s.in_key for s in started] == [bool(found.kept_to_start)]
+    assert [s.in_key for s in started] == [bool(found.needs_more)]
 
 
 def test_the_null_block_is_never_used():
@@ -71,4 +71,4 @@ def test_the_null_block_is_never_used():
         request=kv.Request(seq_len=8192),
     )  # fmt: skip
     assert (found.verdict, found.spare.low) == ("fits", 0)
-    assert found.kept_to_start == 0
+    assert found.needs_more == 0

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.ui.pages import opened
 from ui.answer import answer
 from ui.blocks import engine
 
@@ -22,7 +23,7 @@ def test_steps_and_totals_are_shown(name):
 
 def test_vllm_says_its_pool_and_its_log():
     found = shown("vllm")
-    assert "Reserved on each device" in engine.html(found)
+    assert "Reserved at the start" in engine.html(found)
     assert engine.log_lines(found)[1].startswith("GPU KV cache size: ")
 
 
@@ -37,3 +38,23 @@ def test_llama_cpp_says_the_lines_of_its_two_caches():
         "llama_kv_cache_iswa", "llama_kv_cache", "llama_kv_cache",
         "llama_kv_cache_iswa", "llama_kv_cache", "llama_kv_cache",
     ]  # fmt: skip
+
+
+def test_the_memory_behind_views_stands_below_the_total():
+    text = engine.html(shown("transformers"))
+    assert "Sliding window, memory behind" in text
+
+
+def test_a_pool_that_may_not_start_says_up_to():
+    options = {**BASE, "engine": "vllm", "context": "131072", "sequences": "1"}
+    text = engine.html(answer(tuple(options.items()), ""))
+    assert "up to 16,915 blocks" in text
+    options |= {"context": "200000", "device": "a100-40gb"}
+    assert "it does not start" in engine.html(answer(tuple(options.items()), ""))
+
+
+def test_ranks_that_share_tokens_are_a_flag_of_the_page():
+    page = opened(model="deepseek-v3", devices="8", dcp="8", device="h200-sxm-141gb")
+    assert not page.exception
+    assert page.number_input(key="dcp").value == 8
+    assert "--decode-context-parallel-size 8" in "".join(c.value for c in page.code)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import streamlit as st
 
-from calculator.differences import differences
+from calculator.differences import differences, storage_differences
 from calculator.units import GIB
 from ui.answer import Answer
 from ui.markup import esc, show, table, title
@@ -25,60 +27,72 @@ def show_engine(shown: Answer) -> None:
             st.code(command, language=None, wrap_lines=True)
     if lines:
         with right:
-            show(title("What it will print", "if it finds so much memory"))
+            show(title("What it will print", printed_when(shown)))
             st.code("\n".join(lines), language=None, wrap_lines=True)
 
 
 @lru_cache(maxsize=128)
 def html(shown: Answer) -> str:
-    """Ideal beside held, a row a kind of layer, and the pool that is reserved."""
+    """Ideal beside held, a row a kind of layer; below them what lies behind, what is reserved."""
     steps = differences(shown.fp)
     rows = [(esc(s.label), _gib(s.ideal_bytes), _gib(s.engine_bytes), esc(s.why)) for s in steps]
     ideal, held = sum(s.ideal_bytes for s in steps), shown.fp.num_bytes
     change = f"{(held - ideal) / ideal:+.1%} of the ideal size" if ideal else ""
     rows.append(("<b>Total</b>", f"<b>{_gib(ideal)}</b>", f"<b>{_gib(held)}</b>", esc(change)))
-    name = shown.fp.engine.engine
-    number = shown.fp.parallelism.num_devices
+    rows += [
+        (esc(f"{s.label}, memory behind"), "", _gib(s.engine_bytes), esc(s.why))
+        for s in storage_differences(shown.fp)
+        if s.engine_bytes != s.ideal_bytes
+    ]
+    rows += _reserved(shown)
+    name, number = shown.fp.engine.engine, shown.fp.parallelism.num_devices
     remark = f"GiB, all {number} devices together" if number > 1 else "GiB"
     head = ("layer kind", "ideal", f"held by {name}", "why")
-    return title(f"From ideal to {name}", remark) + table(head, rows, right=(1, 2)) + _pool(shown)
+    return title(f"From ideal to {name}", remark) + table(head, rows, right=(1, 2))
 
 
-def _pool(shown: Answer) -> str:
-    """What the engine sets aside in advance, in its own terms."""
+def _reserved(shown: Answer) -> list[tuple[str, str, str, str]]:
+    """What the engine sets aside at its start, whatever runs, in its own terms."""
     pool = shown.found.pool_of_blocks() if shown.found else {}
-    if not pool or pool["num_blocks"] is None:
+    if not pool:
+        return []
+    several = shown.fp.parallelism.num_devices > 1
+    label = "Reserved on each device" if several else "Reserved at the start"
+    size = _span(pool["reserved_bytes_per_device"], _gib)
+    if not size:
+        return [(label, "", "none", "it does not start: the memory left is too little")]
+    blocks = _span(pool["num_blocks"], "{:,}".format)
+    tokens = _span(pool["num_tokens"], "{:,}".format)
+    times = _span(pool["max_concurrency"], "{:,.2f}".format)
+    why = f"{blocks} blocks, logged as {tokens} tokens, {times} × this length"
+    return [(label, "", size, esc(why))]
+
+
+def _span(value: Any, text: Callable[[Any], str]) -> str:
+    """From least to most, one figure where they read alike; empty where the engine never starts."""
+    low, high = (value["low"], value["high"]) if isinstance(value, dict) else (value, value)
+    if high is None:
         return ""
-    names = ("num_blocks", "num_tokens", "max_concurrency")
-    blocks, tokens, times = (_range(pool[name]) for name in names)
-    text = (
-        f"Reserved on each device: {blocks} blocks. The engine calls that {tokens} tokens, "
-        f"{times} × this length at once."
-    )
-    return f'<p class="muted">{esc(text)}</p>'
+    if low is None:
+        return f"up to {text(high)}"
+    return text(low) if text(low) == text(high) else f"{text(low)}–{text(high)}"
+
+
+def printed_when(shown: Answer) -> str:
+    """Under which assumption the log reads so."""
+    return "when other needs are high" if shown.fp.engine.reserves else ""
 
 
 @lru_cache(maxsize=128)
 def log_lines(shown: Answer) -> tuple[str, ...]:
     """The lines for the memory left when other needs are as large as estimated."""
+    fp = shown.fp
+    if not fp.engine.reserves:
+        return fp.engine.log_lines(fp.model, fp.request, fp.parallelism, 0)
     if shown.found is None or shown.found.budget.available.low <= 0:
         return ()
-    fp = shown.fp
     available = shown.found.budget.available.low
     return fp.engine.log_lines(fp.model, fp.request, fp.parallelism, available)
-
-
-def _range(value: object) -> str:
-    if isinstance(value, dict):
-        low, high = (_number(value[end]) for end in ("low", "high"))
-        return low if low == high else f"{low}–{high}"
-    return _number(value)
-
-
-def _number(value: object) -> str:
-    if value is None:
-        return "none"
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
 
 
 def _gib(num_bytes: int) -> str:

@@ -51,6 +51,7 @@ class Vllm(Engine):
     engine: ClassVar[str] = "vllm"
     verified_with: ClassVar[str] = "0.33.0"
     context_parallel: ClassVar[bool] = True
+    reserves: ClassVar[bool] = True
     cache_dtypes: ClassVar[tuple[str, ...]] = ("bf16", "fp16", "fp8", "nvfp4")
 
     def __post_init__(self) -> None:
@@ -241,9 +242,9 @@ class Vllm(Engine):
         try:
             plan = self.plan(model, max(1, available_bytes), length, parallelism, request)
         except DoesNotFit:
-            return {"num_blocks": None, "num_tokens": None, "max_concurrency": None}
-        names = ("num_blocks", "num_tokens", "max_concurrency")
-        return {name: getattr(plan, name) for name in names}
+            return dict.fromkeys((*_POOL_NUMBERS, "reserved_bytes_per_device"))
+        numbers = {name: getattr(plan, name) for name in _POOL_NUMBERS}
+        return numbers | {"reserved_bytes_per_device": plan.num_bytes}
 
     def log_lines(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
@@ -278,4 +279,5 @@ def _context_ranks(parallelism: Parallelism) -> int:
     return parallelism.decode_context_parallel_size
 
 
+_POOL_NUMBERS = ("num_blocks", "num_tokens", "max_concurrency")
 _NOTHING_ASKED = Request(seq_len=1)
