@@ -117,6 +117,15 @@ def test_the_memory_behind_is_said_stepped_and_countable():
     assert storage_differences(of(kv.load_model("llama-3-8b"), 8192)) == ()
 
 
+def test_a_verdict_counts_the_memory_behind():
+    gemma, engine = kv.load_model("gemma-3-27b"), kv.engine("transformers")
+    asked = {"request": kv.Request(8192), "engine": engine}
+    short = kv.capacity(gemma, kv_bytes_per_device=4_160_749_567, **asked)
+    enough = kv.capacity(gemma, kv_bytes_per_device=4_160_749_568, **asked)
+    assert (short.verdict, enough.verdict) == ("does-not-fit", "fits")
+    assert enough.max_seq_len == (8192, 8192)
+
+
 @pytest.mark.parametrize("cache", ["offloaded", "offloaded_static"])
 def test_an_offloaded_cache_has_the_same_bytes_and_says_where(cache):
     gemma = kv.load_model("gemma-3-27b")
@@ -212,6 +221,7 @@ CROSS = {"kind": "cross_attention", "num_key_value_heads": 1, "head_dim": 1}
     ("caches", "model_type", "cache", "named"),
     [
         ((SLIDING,), "test", "quantized", "full attention layers only"),
+        ((CROSS,), "mllama", "quantized", "past its cache"),
         ((), "test", "quantized", "share or keep no cache"),
         ((FULL, CROSS), "bart", "quantized", "reads an encoder"),
         ((MINIMAX,), "minimax", "static", "brings its own cache"),

@@ -6,6 +6,7 @@ from math import gcd
 from typing import NamedTuple
 
 from calculator.dtypes import DTYPES, Dtype
+from calculator.engines.transformers.kept import in_one_cache
 from calculator.errors import InvalidInput, UnsupportedModel, shown
 from calculator.items import Item, Row
 from calculator.model import ModelSpec
@@ -122,6 +123,12 @@ def check_layers(model: ModelSpec) -> None:
     """Refuse layers that `QuantizedCache` refuses, and those whose code reads past the cache."""
     kinds = {c.kind for g in model.layer_groups for c in g.caches}
     other = sorted(kinds - {"full_attention", "latent_attention"})
+    if in_one_cache(model):
+        raise UnsupportedModel(
+            f"{model.name} reads the encoder's keys past its cache (modeling_mllama.py); a "
+            "quantised one has none there.",
+            field="cache",
+        )
     if "cross_attention" in other:
         raise UnsupportedModel(
             f"{model.name} has cross_attention layers; transformers does not quantise the cache of "
