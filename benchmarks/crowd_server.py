@@ -9,9 +9,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -98,18 +101,28 @@ def answer(url: str) -> float:
     return time.perf_counter() - began
 
 
+class Asked(NamedTuple):
+    """Seconds an answer took, and those of an empty server asked at the same moment."""
+
+    seconds: float
+    beside: float
+
+
+Answers = dict[str, list[Asked]]
+
+
 class Probe:
-    """Asks both paths ten times a second until it is stopped: a list of seconds for each."""
+    """Asks both paths ten times a second, from a process of its own, until it is stopped."""
 
     def __init__(self, url: str):
         self.ours, theirs = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=_ask, args=(url, theirs), daemon=True)
         self.process.start()
 
-    def so_far(self) -> dict[str, list[float]]:
+    def so_far(self) -> Answers:
         """The answers since this was asked last."""
         self.ours.send("so far")
-        found: dict[str, list[float]] = self.ours.recv()
+        found: Answers = self.ours.recv()
         return found
 
     def stop(self) -> None:
@@ -118,11 +131,43 @@ class Probe:
 
 
 def _ask(url: str, theirs: Connection) -> None:
-    found: dict[str, list[float]] = {path: [] for path in PATHS}
-    while True:
-        for path in PATHS:
-            found[path].append(answer(url + path))
-        if theirs.poll(EVERY_S):
-            theirs.recv()
-            theirs.send(found)
-            found = {path: [] for path in PATHS}
+    beside, found = _empty_server(), _nothing()
+    with ThreadPoolExecutor(1) as pool:
+        while True:
+            for path in PATHS:
+                other = pool.submit(answer, beside)
+                found[path].append(Asked(answer(url + path), other.result()))
+            if theirs.poll(EVERY_S):
+                theirs.recv()
+                theirs.send(found)
+                found = _nothing()
+
+
+def _nothing() -> Answers:
+    return {path: [] for path in PATHS}
+
+
+def _empty_server() -> str:
+    """Its address: a process that does nothing but answer. What delays it delays everybody."""
+    server = HTTPServer(("127.0.0.1", 0), _Empty)
+    # not a multiprocessing child: those of a daemon are not allowed
+    if not os.fork():
+        threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+        server.serve_forever()
+    server.socket.close()
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+def _end_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(EVERY_S)
+    os._exit(0)
+
+
+class _Empty(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""

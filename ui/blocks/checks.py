@@ -16,7 +16,8 @@ from calculator.verify.jobs import Job, Method
 from ui import runs
 from ui.markup import esc, show
 
-EVERY_S = 0.5
+EVERY_S, WAITING_S = 0.5, 2.0
+"""How often a check is looked at while it runs, and while others run before it."""
 SLICE = re.compile(r"([\d,]+ of [\d,]+ (?:layers|tokens)) \(--slice (layers|tokens)\)")
 
 
@@ -52,16 +53,23 @@ Make = Callable[[Method, dict[str, Any]], Job]
 def show_checks(key: runs.Key, make: Make, checks: tuple[Check, ...] = CHECKS) -> None:
     """The columns of checks; while one runs they are drawn again twice a second."""
     before = _states(key)
-    going = any(runs.is_going(found) for found in before)
 
     def columns() -> None:
         for check, column in zip(checks, st.columns(len(checks), gap="large"), strict=True):
             with column:
                 _show(check, key, make)
-        if [_over(s) for s in _states(key)] != [_over(s) for s in before]:
+        if [_stage(s) for s in _states(key)] != [_stage(s) for s in before]:
             st.rerun()  # something began or ended: the whole page shows it
 
-    st.fragment(columns, run_every=EVERY_S if going else None)()
+    st.fragment(columns, run_every=_every(before))()
+
+
+def _every(found: list[Status | None]) -> float | None:
+    """Seconds until it is drawn again; None where nothing goes on."""
+    going = [status for status in found if status and not status.is_over]
+    if not going:
+        return None
+    return WAITING_S if all(_waits(status) for status in going) else EVERY_S
 
 
 def in_a_word(key: runs.Key) -> str:
@@ -74,12 +82,38 @@ def in_a_word(key: runs.Key) -> str:
     return "Not checked yet"
 
 
+def aloud(key: runs.Key) -> str:
+    """Every check that was started and where it is, for who does not see the page."""
+    said = {
+        check.label: _aloud(status)
+        for check, status in zip(CHECKS, _states(key), strict=True)
+        if status
+    }
+    return " ".join(f"{label}: {text}." for label, text in said.items())
+
+
+def _aloud(found: Status) -> str:
+    if found.result:
+        return {True: "equal", False: "not equal", None: "measured"}[found.result["equal"]]
+    if found.error:
+        return "no result"
+    return {"queued": "waiting", "running": "running"}.get(found.state, "cancelled")
+
+
 def _states(key: runs.Key) -> list[Status | None]:
     return [runs.status(check.method, key) for check in CHECKS]
 
 
-def _over(found: Status | None) -> bool | None:
-    return None if found is None else found.is_over
+def _stage(found: Status | None) -> str | None:
+    """What the page around the checks depends on, and how often they are drawn."""
+    if found is None or found.is_over:
+        return found and found.state
+    return "waits" if _waits(found) else "going"
+
+
+def _waits(found: Status) -> bool:
+    """Whether others run before it."""
+    return found.state == "queued" and found.ahead > 0
 
 
 def _show(check: Check, key: runs.Key, make: Make) -> None:

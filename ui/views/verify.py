@@ -8,9 +8,10 @@ import streamlit as st
 from calculator.errors import CalculatorError
 from calculator.verify.switch import is_local, refusal
 from ui import runs
+from ui.announce import announce
 from ui.answer import Answer, answer
 from ui.blocks import layer_table, proof, refused, ways
-from ui.blocks.checks import CHECKS, in_a_word, show_checks, show_settings
+from ui.blocks.checks import CHECKS, aloud, in_a_word, show_checks, show_settings
 from ui.blocks.generated import show_generated
 from ui.guard import guarded
 from ui.markup import esc, show
@@ -40,6 +41,7 @@ def page() -> None:
     show(proof.figures_html(shown, results))
     _show_results(results, shown.fp.model.id or "model")
     show(proof.command_html(command(shown.asked)))
+    announce(aloud(key))
 
 
 def _show_checks(shown: Answer, key: runs.Key, config: dict[str, Any]) -> None:
