@@ -152,16 +152,16 @@ def check_groups(groups: Groups, tensor: Row, batch: Batch) -> None:
 
 
 def _check_groups(groups: Groups, tensor: Row, sequences: int, tokens: int) -> None:
-    values = tensor.heads * tensor.width * tokens
-    if groups.backend == "hqq":
-        whole = values * sequences
-    else:  # quanto/tensor/grouped.py:group, all axes but the one that is kept
-        whole = values if groups.axis == 0 else values * sequences // tensor.width
+    a_token = tensor.heads * tensor.width * sequences
+    if groups.backend == "quanto":  # quanto/tensor/grouped.py:group, all axes but the one kept
+        a_token //= sequences if groups.axis == 0 else tensor.width
+    whole = a_token * tokens
     if whole % groups.size:
         raise InvalidInput(
             f"q_group_size is {groups.size}; {groups.backend} divides the {whole:,} values of "
-            f"{tensor.tensor} on axis {groups.axis} into such groups and refuses a rest: "
-            f"{tokens:,} tokens do not work.",
+            f"{tensor.tensor} on axis {groups.axis} into such groups and refuses a rest. Quantised "
+            f"tokens must be a multiple of {groups.size // gcd(groups.size, a_token):,}, not "
+            f"{tokens:,}.",
             field="q_group_size",
         )
     rows = whole // groups.size if groups.in_rows else groups.size
