@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import sys
 import time
 from collections import Counter
@@ -40,6 +41,7 @@ MOST_KILLED, MOST_CLOSED = 4, 3
 ALLOCATE, REAL, GENERATE = (
     "Allocate real tensors", "Run transformers' own code", "Generate with and without the cache",
 )  # fmt: skip
+CANCEL = re.compile("^Cancel ")
 BUTTONS = (ALLOCATE, ALLOCATE, REAL, ALLOCATE, GENERATE)
 MODELS = ("llama-3-8b", "gemma-3-4b", "qwen3-4b", "mistral-7b-v0.1", "deepseek-v2-lite", "gpt2")
 TEN_TB = "model=llama-3.1-405b&context=128k&sequences=160"
@@ -77,7 +79,7 @@ def arrive(browser: Browser, url: str, count: int) -> list[Visitor]:
 def told(visitor: Visitor) -> str:
     """What the page says of its check in the end; empty while it goes on."""
     page = visitor.page
-    if page.get_by_role("button", name="Cancel", exact=True).count():
+    if page.get_by_role("button", name=CANCEL).count():
         return ""
     if page.get_by_role("alert").count():
         return page.get_by_role("alert").first.inner_text()
@@ -100,7 +102,7 @@ def disturb(there: list[Visitor], server: Server, chance: random.Random, ends: E
         ends.closed[-1].page.context.close()
     elif what < 0.35 and not ends.cancelled:
         for visitor in reversed(there):
-            cancel = visitor.page.get_by_role("button", name="Cancel", exact=True)
+            cancel = visitor.page.get_by_role("button", name=CANCEL)
             if not ends.cancelled and cancel.count():
                 cancel.click()
                 ends.cancelled.append(visitor)

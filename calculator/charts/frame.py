@@ -12,13 +12,13 @@ CONFIG = {"displayModeBar": False, "displaylogo": False, "responsive": True}
 
 
 def layout(
-    palette: Palette, *, right: int = 12, top: int = 22, height: int = HEIGHT
+    palette: Palette, *, left: int = 44, right: int = 12, top: int = 22, height: int = HEIGHT
 ) -> dict[str, Any]:
     """No legend, no dragging (a page scrolls on phones), labels drawn where they belong."""
     return {
         "template": None,
         "height": height,
-        "margin": {"l": 44, "r": right, "t": top, "b": 40},
+        "margin": {"l": left, "r": right, "t": top, "b": 40},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 13, "color": palette.text},

@@ -59,7 +59,7 @@ class WorkChart:
         ticks = [10**n for n in range(0, 10, 2)]
         y_axis = frame.y_axis(palette, "Positions projected")
         y_axis |= {"tickvals": ticks, "ticktext": ["1", "100", "10,000", "1 M", "100 M"]}
-        layout = frame.layout(palette, right=64) | {
+        layout = frame.layout(palette, left=62, right=64) | {
             "xaxis": x_axis | {"type": "log", "range": [log10(xs[0]), log10(xs[-1])]},
             "yaxis": y_axis | {"type": "log", "range": [0, log10(without[-1]) + 0.3]},
             "annotations": self._names(palette),

@@ -205,7 +205,7 @@ def test_a_check_on_its_way_shows_how_far_and_can_be_cancelled(played, found, sa
     assert page.get("progress")[0].proto.text == said
     assert tag(page) == "Checking"
     assert ALLOCATE not in labels(page)
-    page = pressed(page, "Cancel")
+    page = pressed(page, "Cancel the allocation")
     assert played.runs[0]._cancelled.is_set()
     assert "Cancelled; nothing is left of it." in plain(markup(page))
     assert ALLOCATE in labels(page)

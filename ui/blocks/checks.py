@@ -22,10 +22,11 @@ SLICE = re.compile(r"([\d,]+ of [\d,]+ (?:layers|tokens)) \(--slice (layers|toke
 
 
 class Check(NamedTuple):
-    """One way to prove it: what its button says, and what pressing it does."""
+    """One way to prove it: what its buttons say, and what pressing it does."""
 
     method: Method
     label: str
+    cancel: str
     caption: str
 
 
@@ -33,16 +34,19 @@ CHECKS = (
     Check(
         "allocate",
         "Allocate real tensors",
+        "Cancel the allocation",
         "Every tensor of the scenario on this server's device, its storage counted.",
     ),
     Check(
         "real-model",
         "Run transformers' own code",
+        "Cancel transformers' code",
         "The model's class at full size on the meta device: no weights, no GPU.",
     ),
     Check(
         "generate",
         "Generate with and without the cache",
+        "Cancel the generation",
         "A small decoder in torch writes the same text twice.",
     ),
 )
@@ -55,7 +59,7 @@ def show_checks(key: runs.Key, make: Make, checks: tuple[Check, ...] = CHECKS) -
     before = _states(key)
 
     def columns() -> None:
-        for check, column in zip(checks, st.columns(len(checks), gap="large"), strict=True):
+        for check, column in zip(checks, st.columns(len(checks), gap="medium"), strict=True):
             with column:
                 _show(check, key, make)
         if [_stage(s) for s in _states(key)] != [_stage(s) for s in before]:
@@ -120,7 +124,7 @@ def _show(check: Check, key: runs.Key, make: Make) -> None:
     found = runs.status(check.method, key)
     if found is not None and not found.is_over:
         st.button(
-            "Cancel", key=f"cancel_{check.method}", width="stretch", on_click=runs.cancel,
+            check.cancel, key=f"cancel_{check.method}", width="stretch", on_click=runs.cancel,
             args=(check.method, key), icon=":material/close:",
         )  # fmt: skip
         share, text = progress(check.method, found)
