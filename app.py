@@ -12,9 +12,11 @@ if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))
 
 from calculator.api import routes  # noqa: E402
+from ui.server import without_delay  # noqa: E402
 
 app = st.App(
     HERE / "ui" / "main.py",
     routes=routes,
+    lifespan=without_delay,
     middleware=[Middleware(GZipMiddleware, minimum_size=1024, compresslevel=6)],
 )
