@@ -58,23 +58,33 @@ def keep(found: str) -> None:
 
 
 def popover() -> None:
-    """Paste or upload; what was typed stays, and an error is one sentence below it."""
+    """Paste or upload, made when it is opened; what was typed stays, an error is a sentence."""
+    if typed := st.session_state.get("config_text"):
+        st.session_state["config_text"] = typed  # or it goes with the box it was typed in
+    with st.popover(
+        "Paste or upload a config", type="tertiary", icon=":material/upload_file:", key="bring",
+        on_change="rerun",
+    ) as opened:  # fmt: skip
+        if opened.open:
+            _ways_in()
+
+
+def _ways_in() -> None:
     from ui.blocks import layer_table
     from ui.gguf_file import choose_file
 
-    with st.popover("Paste or upload a config", type="tertiary", icon=":material/upload_file:"):
-        st.text_area(
-            "config.json, or a printed GGUF header", key="config_text", height=180,
-            placeholder='{"model_type": …}',
-            help="A Hugging Face config.json, the output of gguf-dump, or the lines that llama.cpp "
-            "logs while it loads a model. It stays in this session and in the link you copy.",
-        )  # fmt: skip
-        st.file_uploader("or upload it", "json", key="config_file", max_upload_size=2)
-        st.button("Use this configuration", on_click=_take, type="primary", width="stretch")
-        choose_file()
-        layer_table.open_button()
-        if problem := st.session_state.get("config_problem"):
-            st.error(problem)
+    st.text_area(
+        "config.json, or a printed GGUF header", key="config_text", height=180,
+        placeholder='{"model_type": …}',
+        help="A Hugging Face config.json, the output of gguf-dump, or the lines that llama.cpp "
+        "logs while it loads a model. It stays in this session and in the link you copy.",
+    )  # fmt: skip
+    st.file_uploader("or upload it", "json", key="config_file", max_upload_size=2)
+    st.button("Use this configuration", on_click=_take, type="primary", width="stretch")
+    choose_file()
+    layer_table.open_button()
+    if problem := st.session_state.get("config_problem"):
+        st.error(problem)
 
 
 def _take() -> None:

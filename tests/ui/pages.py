@@ -24,6 +24,12 @@ def typed(page: AppTest, **values: str) -> AppTest:
     return page.run()
 
 
+def bringing(page: AppTest) -> AppTest:
+    """The page with the ways to bring a model opened."""
+    page.session_state["bring"] = True
+    return page.run()
+
+
 def press(page: AppTest, label: str) -> AppTest:
     button = next(b for b in page.button if b.label == label)
     return button.click().run()

@@ -7,7 +7,7 @@ import pytest
 from calculator.catalog import preset_paths
 from calculator.devices import devices
 from calculator.errors import SourceUnavailable
-from tests.ui.pages import markup, opened, plain, press, sentence, tag, typed
+from tests.ui.pages import bringing, markup, opened, plain, press, sentence, tag, typed
 from ui.answer import answer
 from ui.blocks import verdict
 from ui.markup import unmarked
@@ -155,7 +155,7 @@ def test_the_common_lengths_fill_the_context():
 
 
 def pasted(text: str):
-    page = opened()
+    page = bringing(opened())
     page.text_area(key="config_text").set_value(text).run()
     return press(page, "Use this configuration")
 
@@ -199,8 +199,18 @@ def test_what_is_no_configuration_is_said_in_a_sentence(text, said):
     assert sentence(page).startswith("Llama-3.1-8B")
 
 
+def test_what_was_typed_stays_when_its_box_is_closed():
+    page = bringing(opened())
+    page.text_area(key="config_text").set_value("{").run()
+    page.session_state["bring"] = False
+    page.run()
+    assert not page.text_area
+    page.text_input(key="context").set_value("4096").run()
+    assert bringing(page).text_area(key="config_text").value == "{"
+
+
 def test_an_uploaded_configuration_is_read():
-    page = opened()
+    page = bringing(opened())
     file = ("config.json", json.dumps(TINY_LLAMA).encode(), "application/json")
     page.file_uploader[0].set_value(file).run()
     page = press(page, "Use this configuration")

@@ -9,7 +9,7 @@ import pytest
 from calculator.errors import SourceUnavailable
 from calculator.importers.description import DESCRIBED
 from tests.importers.test_gguf_dump import LOG
-from tests.ui.pages import markup, opened, plain, press, sentence, tag
+from tests.ui.pages import bringing, markup, opened, plain, press, sentence, tag
 from tests.ui.test_plan import TINY_LLAMA, UNKNOWN, pasted
 from ui.blocks import ways
 
@@ -161,7 +161,7 @@ def test_cancel_leads_back_to_the_refusal():
 
 
 def test_another_model_hides_the_table_and_its_return_shows_it():
-    page = press(opened(), "Edit the layers of this model")
+    page = press(bringing(opened()), "Edit the layers of this model")
     assert sentence(page) == "Describe the layers of Llama-3.1-8B."
     page.session_state["model"] = "gemma-3-27b"
     assert sentence(page.run()).startswith("Gemma-3-27B")
@@ -170,13 +170,13 @@ def test_another_model_hides_the_table_and_its_return_shows_it():
 
 
 def test_the_layers_of_a_preset_taken_as_they_are_have_its_size():
-    page = press(press(opened(), "Edit the layers of this model"), "Use this description")
+    page = press(press(bringing(opened()), "Edit the layers of this model"), "Use this description")
     assert sentence(page).startswith("Llama-3.1-8B as described, 8,192 tokens × 1, bf16 cache")
     assert "1.00 GiB" in sentence(page)
 
 
 def test_what_is_typed_wrong_beside_the_table_is_said_and_cannot_be_used():
-    page = press(opened(), "Edit the layers of this model")
+    page = press(bringing(opened()), "Edit the layers of this model")
     page.text_input(key="layers_longest").set_value("a lot")
     page = page.run()
     assert "maximum is 'a lot'" in plain(markup(page))
@@ -184,7 +184,7 @@ def test_what_is_typed_wrong_beside_the_table_is_said_and_cannot_be_used():
 
 
 def test_a_described_model_is_a_preset_to_download():
-    page = press(press(opened(), "Edit the layers of this model"), "Use this description")
+    page = press(press(bringing(opened()), "Edit the layers of this model"), "Use this description")
     assert "Download as a preset" in [b.label for b in page.get("download_button")]
 
 

@@ -14,7 +14,7 @@ import pytest
 from calculator.charts.steps import StepChart, step_chart
 from calculator.errors import DoesNotFit
 from calculator.verify.child import Run, Status
-from tests.ui.pages import markup, opened, plain, press, sentence, tag
+from tests.ui.pages import bringing, markup, opened, plain, press, sentence, tag
 
 ROOT = Path(__file__).parents[2]
 GIB = 1_073_741_824
@@ -307,7 +307,7 @@ def test_the_table_of_steps_is_every_step_or_a_few_with_both_ends():
 
 def test_what_has_no_rule_is_measured_and_called_so(played):
     config = {"model_type": "nova_hybrid", "num_hidden_layers": 4, "memory_slots": 8}
-    page = opened(context="1024")
+    page = bringing(opened(context="1024"))
     page.text_area(key="config_text").set_value(json.dumps(config)).run()
     page = press(page, "Use this configuration")
     page.switch_page("views/verify.py").run()
@@ -368,7 +368,7 @@ def test_a_brought_configuration_runs_as_it_is(played):
         "num_key_value_heads": 4, "hidden_size": 32, "torch_dtype": "bfloat16",
         "max_position_embeddings": 4096, "vocab_size": 1000,
     }  # fmt: skip
-    page = opened()
+    page = bringing(opened())
     page.text_area(key="config_text").set_value(json.dumps(config)).run()
     page = press(page, "Use this configuration")
     page.switch_page("views/verify.py").run()

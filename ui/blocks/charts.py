@@ -48,17 +48,19 @@ def _figure(kind: str, shown: Answer, mode: str, dark: bool) -> Drawn:
 
 
 def show_context(shown: Answer) -> None:
-    scale = _head("Size against context", "", ("log", "linear"), "context_scale")
+    room = "; room: an estimate" if shown.found else ""
+    scale = _head(
+        "Size against context", "", ("log", "linear"), "context_scale", f"× n: sequences{room}"
+    )
     _draw("context", shown, scale)
-    room = " Room: an estimate, see the bar above." if shown.found else ""
-    _remark(f"× n: sequences.{room}")
     _table("context", shown)
 
 
 def show_sequences(shown: Answer) -> None:
-    scale = _head("Size against sequences", "", ("log", "linear"), "sequences_scale")
+    scale = _head(
+        "Size against sequences", "", ("log", "linear"), "sequences_scale", "each line: a context"
+    )
     _draw("sequences", shown, scale)
-    _remark("Each line: a context, the same for all sequences.")
     _table("sequences", shown)
 
 
@@ -73,16 +75,17 @@ def show_map(shown: Answer) -> None:
         where = f"one {name}" if number == 1 else f"each of {number}"
         mode = _head("What fits", f"{where}, GiB", ("cache", "to spare"), "map_shows")
         _draw("map", shown, mode)
-        st.html(f'<div class="kv">{_map_key()}</div>')
+        st.html(f'<div class="kv"><div class="mapkey">{_map_key()}</div></div>')
     _table("map", shown)
 
 
-def _head(text: str, remark: str, modes: tuple[str, ...], key: str) -> str:
-    """Title left, switch right."""
+def _head(text: str, remark: str, modes: tuple[str, ...], key: str, below: str = "") -> str:
+    """Title left, and below it what its lines are; switch right."""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.html(f'<div class="kv inline tall">{title(text, remark)}</div>', width="content")
+        lines = f'<div class="mapkey">{esc(below)}</div>' if below else ""
+        st.html(f'<div class="kv inline tall">{title(text, remark)}{lines}</div>', width="content")
         if not modes:
             return ""
         picked = st.segmented_control(
@@ -101,17 +104,12 @@ def _draw(kind: str, shown: Answer, mode: str) -> None:
     )
 
 
-def _remark(text: str) -> None:
-    st.html(f'<div class="kv"><div class="mapkey">{esc(text)}</div></div>')
-
-
 def _map_key() -> str:
     entries = (
         ("c-fits", "fits"), ("c-marginal", "≈ marginal"), ("c-not", "does not fit"),
         ("c-here", "this scenario"),
     )  # fmt: skip
-    spans = "".join(f'<span><span class="sw {c}"></span>{text}</span>' for c, text in entries)
-    return f'<div class="mapkey">{spans}</div>'
+    return "".join(f'<span><span class="sw {c}"></span>{text}</span>' for c, text in entries)
 
 
 def _table(kind: str, shown: Answer) -> None:

@@ -18,17 +18,11 @@ def show_engine(shown: Answer) -> None:
     """Nothing for the ideal engine, which no program is."""
     if shown.fp.engine.engine == "ideal":
         return
-    show(html(shown))
-    command, lines = shown.asked.serve_command(), log_lines(shown)
-    left, right = st.columns(2, gap="large")
+    command = shown.asked.serve_command()
+    start = title("Start it", "with the flags of this scenario") if command else ""
+    show(html(shown), _printed_html(shown), start)
     if command:
-        with left:
-            show(title("Start it", "with the flags of this scenario"))
-            st.code(command, language=None, wrap_lines=True)
-    if lines:
-        with right:
-            show(title("What it will print", printed_when(shown)))
-            st.code("\n".join(lines), language=None, wrap_lines=True)
+        st.code(command, language=None, wrap_lines=True)
 
 
 @lru_cache(maxsize=128)
@@ -78,9 +72,18 @@ def _span(value: Any, text: Callable[[Any], str]) -> str:
     return text(low) if text(low) == text(high) else f"{text(low)}–{text(high)}"
 
 
-def printed_when(shown: Answer) -> str:
-    """Under which assumption the log reads so."""
-    return "when other needs are high" if shown.fp.engine.reserves else ""
+def _printed_html(shown: Answer) -> str:
+    """The engine's own lines, and under which assumption they read so."""
+    lines = log_lines(shown)
+    if not lines:
+        return ""
+    told = "".join(f"<div>{esc(line)}</div>" for line in lines)
+    what, when = "What it will print", ""
+    if shown.fp.engine.reserves:
+        when = "when other needs are at their highest"
+        starts = shown.found and shown.found.verdict == "fits"
+        what = what if starts else "Whether it starts"
+    return title(what, when) + f'<div class="printed">{told}</div>'
 
 
 @lru_cache(maxsize=128)
