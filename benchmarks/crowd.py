@@ -1,6 +1,6 @@
 """Twenty browsers press the buttons of Verify at once: whether the server answers in a second.
 
-    python benchmarks/crowd.py [--pages 20] [--seed 0]        a quarter of an hour, 5 GB
+    python benchmarks/crowd.py [--pages 20] [--seed 0]        ten minutes, 5 GB
 
 One Chromium, a page a visitor, at a lower priority: what is measured is the server, not twenty
 browsers on its processors. Most allocate, some run transformers' own code or generate, one asks

@@ -58,6 +58,7 @@ def test_predicted_allocated_and_run_are_the_same_gibibyte(visit):
 def test_a_check_can_be_cancelled_and_leaves_the_page_usable(visit):
     with visit("/?model=llama-3-8b&context=4096") as page:
         turn_to(page, "Verify")
+        expect(heading(page)).to_contain_text("4,096 tokens × 1")
         button(page, "Generate with and without the cache").click()
         button(page, "Cancel the generation").click()
         expect(page.get_by_text("Cancelled; nothing is left of it.")).to_be_visible()
