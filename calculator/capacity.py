@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from calculator.budget import DEFAULT_SHARE, Budget, ByteRange, budget_of
 from calculator.devices import Device, load_device
-from calculator.engines.base import Demand, Engine
+from calculator.engines.base import Engine
 from calculator.errors import InvalidInput
 from calculator.footprint import IDEAL, Footprint, footprint
 from calculator.model import ModelSpec
@@ -190,9 +190,7 @@ def fit(
 
     held = resized(model, request, engine.storage(), parallelism)
 
-    @cache
-    def demand(seq_len: int) -> Demand:
-        return engine.demand(model, request, parallelism, seq_len)
+    demand = cache(engine.demand(model, request, parallelism))
 
     def needed(seq_len: int, batch_size: int) -> int:
         return demand(seq_len).for_held(held(seq_len, batch_size))
@@ -226,7 +224,7 @@ def fit(
 
 def needed_on_device(fp: Footprint) -> int:
     """Bytes the fullest device must have for the cache, what lies behind its tensors included."""
-    demand = fp.engine.demand(fp.model, fp.request, fp.parallelism, fp.request.longest)
+    demand = fp.engine.demand(fp.model, fp.request, fp.parallelism)(fp.request.longest)
     behind = fp.engine.storage()
     if behind != fp.engine:
         fp = footprint(fp.model, fp.request, behind, fp.parallelism)

@@ -21,6 +21,7 @@ from ui.guard import guarded  # noqa: E402
 from ui.link import read_link  # noqa: E402
 from ui.markup import esc, show  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
+from ui.server import keep_imports_out_of_collections  # noqa: E402
 from ui.theme import ASSETS, is_dark, style_sheet  # noqa: E402
 
 read_link()
@@ -44,3 +45,4 @@ if notes := st.session_state["link_notes"]:
     show(f'<div class="notice" role="status">{lines}</div>')
 page.run()
 scheme.follow()
+keep_imports_out_of_collections()

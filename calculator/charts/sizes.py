@@ -28,8 +28,11 @@ def needs_of(
     behind = fp.engine.storage()
     if behind != fp.engine:
         sizes = sizes_on_device(replace(fp, engine=behind), lengths, batches)
-    demands = (fp.engine.demand(fp.model, fp.request, fp.parallelism, n) for n in lengths)
-    return [tuple(d.for_held(n) for n in row) for d, row in zip(demands, sizes, strict=True)]
+    demands = map(fp.engine.demand(fp.model, fp.request, fp.parallelism), lengths)
+    return [
+        tuple([max(held, least) + unusable for held in row])
+        for (least, unusable), row in zip(demands, sizes, strict=True)
+    ]
 
 
 def powers(low: int, high: int) -> list[int]:

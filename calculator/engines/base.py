@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, assert_never
 
@@ -85,10 +86,10 @@ class Engine:
         return True
 
     def demand(
-        self, model: ModelSpec, request: Request, parallelism: Parallelism, seq_len: int
-    ) -> Demand:
-        """What a device must have, beside what sequences of up to `seq_len` hold, to run them."""
-        return Demand(0, 0)
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> Callable[[int], Demand]:
+        """seq_len → what a device must have, beside what sequences so long hold, to run them."""
+        return _no_demand
 
     def lighter(self) -> tuple[tuple[str, Engine], ...]:
         """Other settings that need less and change no output: the flag as typed, and the engine."""
@@ -279,3 +280,7 @@ class Engine:
 
 def _rank_sizes(parallelism: Parallelism) -> tuple[int, int]:
     return parallelism.tensor_parallel_size, parallelism.decode_context_parallel_size
+
+
+def _no_demand(seq_len: int) -> Demand:
+    return Demand(0, 0)

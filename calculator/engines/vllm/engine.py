@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from calculator.engines.base import CacheDtypes, Demand, Engine
+from calculator.engines.vllm.blocks import held
 from calculator.engines.vllm.command import vllm_serve
 from calculator.engines.vllm.flags import check_flags
 from calculator.engines.vllm.formats import cache_format
@@ -192,9 +194,9 @@ class Vllm(Engine):
         """Blocks held by one sequence of each length × bytes of a block, over stages and ranks."""
         pool, ranks = self.pool(model, request, parallelism), parallelism.tensor_parallel_size
         block_bytes, context = ranks * sum(pool.stage_bytes), _context_ranks(parallelism)
+        encoder = request.encoder_seq_len or 0
         return [
-            block_bytes
-            * sum(count * blocks_held(s, request, ((n, 1),), context) for s, count in pool.buckets)
+            block_bytes * sum(count * held(s, n, encoder, context) for s, count in pool.buckets)
             for n in lengths
         ]
 
@@ -215,16 +217,21 @@ class Vllm(Engine):
         return plan_of(self, model, pool, available_bytes, max_model_len, parallelism)
 
     def demand(
-        self, model: ModelSpec, request: Request, parallelism: Parallelism, seq_len: int
-    ) -> Demand:
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> Callable[[int], Demand]:
         """What one request of `max_model_len` is reckoned to take at most, and the null block.
 
         vLLM does not start with less (`kv_cache_planning.py:_check_enough_kv_cache_memory`).
         """
         pool = self.pool(model, request, parallelism)
         largest = max(pool.stage_bytes)
-        length = max(seq_len, self.max_model_len or 0)
-        return Demand(blocks_per_request(self, pool, length, parallelism) * largest, largest)
+        shortest = self.max_model_len or 0
+
+        def at(seq_len: int) -> Demand:
+            blocks = blocks_per_request(self, pool, max(seq_len, shortest), parallelism)
+            return Demand(blocks * largest, largest)
+
+        return at
 
     def lighter(self) -> tuple[tuple[str, Engine], ...]:
         """Fewer tokens in flight, which windows and chunks are reckoned with."""
