@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 
 class Ratio(NamedTuple):
-    """What was timed, beside what, and how much larger it may be."""
+    """What was timed, beside what, and how much larger it may be; no goal: to be known only."""
 
     name: str
     seconds: float
     reference: str
     reference_seconds: float
-    goal: float
+    goal: float | None
 
     @property
     def value(self) -> float:
@@ -22,7 +22,7 @@ class Ratio(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        return self.value <= self.goal
+        return self.goal is None or self.value <= self.goal
 
 
 def best_in_turns(
@@ -44,11 +44,17 @@ def table(ratios: list[Ratio]) -> str:
     """The ratios as a Markdown table."""
     rows = [
         f"| {r.name} | {_shown(r.seconds)} | {r.reference} | {_shown(r.reference_seconds)} "
-        f"| {r.value:.2f} | {r.goal:g} | {'yes' if r.holds else 'NO'} |"
+        f"| {r.value:.2f} | {_verdict(r)} |"
         for r in ratios
     ]
     head = "| What | time | beside | time | ratio | goal at most | holds |"
     return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])
+
+
+def _verdict(ratio: Ratio) -> str:
+    if ratio.goal is None:
+        return "– | –"
+    return f"{ratio.goal:g} | {'yes' if ratio.holds else 'NO'}"
 
 
 def _shown(seconds: float) -> str:
