@@ -102,7 +102,7 @@ def measured(output: Any) -> Measured:
     found: list[tuple[str, torch.Tensor]] = []
     seen: set[int] = set()
     for name in CACHE_FIELDS:
-        _collect(getattr(output, name, None), name, seen, found)
+        collect(getattr(output, name, None), name, seen, found)
     floating = [(path, t) for path, t in found if t.dtype.is_floating_point]
     storages = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for _, t in floating}
     return Measured(
@@ -112,7 +112,7 @@ def measured(output: Any) -> Measured:
     )
 
 
-def _collect(value: Any, path: str, seen: set[int], found: list[tuple[str, torch.Tensor]]) -> None:
+def collect(value: Any, path: str, seen: set[int], found: list[tuple[str, torch.Tensor]]) -> None:
     """Every tensor a cache holds, once, however deep it lies."""
     import torch
 
@@ -123,13 +123,13 @@ def _collect(value: Any, path: str, seen: set[int], found: list[tuple[str, torch
         found.append((path, value))
     elif isinstance(value, dict):
         for key, each in value.items():
-            _collect(each, f"{path}.{key}", seen, found)
+            collect(each, f"{path}.{key}", seen, found)
     elif isinstance(value, list | tuple):
         for i, each in enumerate(value):
-            _collect(each, f"{path}[{i}]", seen, found)
+            collect(each, f"{path}[{i}]", seen, found)
     elif type(value).__module__.startswith("transformers") and "Config" not in type(value).__name__:
         for key, each in vars(value).items():
-            _collect(each, f"{path}.{key}", seen, found)
+            collect(each, f"{path}.{key}", seen, found)
 
 
 @contextlib.contextmanager

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +15,7 @@ from transformers import masking_utils
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
+from calculator.verify.measure import CACHE_FIELDS, collect, parameters_unset, searches
 from tests.conformance.transformers.overrides import Override
 
 torch.set_num_threads(1)
@@ -26,10 +25,6 @@ torch.distributions.Distribution.set_default_validate_args(False)
 
 # a meta tensor cannot be asked for its values, like one that is being traced
 masking_utils.is_tracing = lambda tensor=None: tensor is not None and tensor.is_meta
-
-CACHE_FIELDS = ("past_key_values", "cache_params", "state", "mems", "past_buckets_states")
-"""Where a model output keeps its cache: most in the first, Mamba in the second, RWKV, XLNet and
-Reformer in one of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +68,7 @@ def run(model: Any, override: Override, seq_len: int, batch_size: int, encoder: 
     found: list[tuple[str, torch.Tensor]] = []
     seen: set[int] = set()
     for field in CACHE_FIELDS:
-        _collect(getattr(output, field, None), field, seen, found)
+        collect(getattr(output, field, None), field, seen, found)
     floating = [(path, t) for path, t in found if t.dtype.is_floating_point]
     return Measured(
         sum(t.numel() * t.element_size() for _, t in floating),
@@ -84,61 +79,5 @@ def run(model: Any, override: Override, seq_len: int, batch_size: int, encoder: 
 def tensors_of(cache: Any) -> list[torch.Tensor]:
     """Every tensor a cache holds, once."""
     found: list[tuple[str, torch.Tensor]] = []
-    _collect(cache, "cache", set(), found)
+    collect(cache, "cache", set(), found)
     return [tensor for _, tensor in found]
-
-
-def _collect(value: Any, path: str, seen: set[int], found: list[tuple[str, torch.Tensor]]) -> None:
-    """Every tensor a cache holds, once, however deep it lies."""
-    if value is None or id(value) in seen:
-        return
-    seen.add(id(value))
-    if isinstance(value, torch.Tensor):
-        found.append((path, value))
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            _collect(each, f"{path}.{key}", seen, found)
-    elif isinstance(value, list | tuple):
-        for i, each in enumerate(value):
-            _collect(each, f"{path}[{i}]", seen, found)
-    elif type(value).__module__.startswith("transformers") and "Config" not in type(value).__name__:
-        for key, each in vars(value).items():
-            _collect(each, f"{path}.{key}", seen, found)
-
-
-@contextlib.contextmanager
-def parameters_unset(device: str) -> Iterator[None]:
-    """Skip the random initialisation of weights on CPU: their values do not touch the cache."""
-    if device == "meta":
-        yield
-    else:
-        with transformers.initialization.no_init_weights():
-            yield
-
-
-@contextlib.contextmanager
-def searches(override: Override) -> Iterator[None]:
-    """`nonzero` finds nothing among the values of a meta tensor, where the override says so."""
-    if not override.no_hits:
-        yield
-        return
-    methods = (torch.Tensor, "nonzero"), (torch, "nonzero"), (torch, "where")
-    found = [getattr(owner, name) for owner, name in methods]
-    nonzero, _, where = found
-
-    def none(tensor: torch.Tensor, *args: Any, as_tuple: bool = False, **kwargs: Any) -> Any:
-        if not tensor.is_meta:
-            return nonzero(tensor, *args, as_tuple=as_tuple, **kwargs)
-        empty = tensor.new_empty((0, tensor.dim()), dtype=torch.long)
-        return empty.unbind(1) if as_tuple else empty
-
-    def none_where(condition: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        return where(condition, *args, **kwargs) if args else none(condition, as_tuple=True)
-
-    try:
-        for (owner, name), other in zip(methods, (none, none, none_where), strict=True):
-            setattr(owner, name, other)
-        yield
-    finally:
-        for (owner, name), original in zip(methods, found, strict=True):
-            setattr(owner, name, original)
