@@ -21,7 +21,7 @@ from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 FOLDER = Path(__file__).parent
 WAIT = 120_000
-GEMMA = "model=gemma-3-27b&context=131072"
+GEMMA = "model=gemma-3-27b&context=65536"
 UNKNOWN = {
     "model_type": "nova_hybrid", "num_hidden_layers": 48, "num_attention_heads": 32,
     "num_key_value_heads": 8, "head_dim": 128, "hidden_size": 4096, "memory_slots": 4096,

@@ -9,7 +9,7 @@ import pytest
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-GEMMA = "/?model=gemma-3-27b&context=131072"
+GEMMA = "/?model=gemma-3-27b&context=131072&engine=ideal"
 # A figure that is being redrawn is out of the document for a moment.
 FIRST_LINE = "document.querySelector('.js-plotly-plot')?.data?.[0]?.line?.color"
 
@@ -45,7 +45,10 @@ def test_pick_type_read_copy_and_open_elsewhere(visit, stranger):
         context_box(page).fill("128k")
         context_box(page).press("Enter")
         expect(heading(page)).to_contain_text("131,072")
-        expect(heading(page)).to_contain_text("10.41")
+        expect(heading(page)).to_contain_text("vllm: 10.47 GiB")
+        expect(page.locator("h2", has_text="From ideal to vllm")).to_be_visible()
+        choose(page, "Engine", "ideal")
+        expect(heading(page)).to_contain_text("ideal: 10.41 GiB")
         formula = page.locator(".formula")
         expect(formula).to_contain_text("10,737,418,240")
         expect(formula).to_contain_text("436,207,616")
@@ -107,7 +110,7 @@ def test_a_pasted_config_is_computed_and_its_link_works_elsewhere(visit, strange
     config = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4,
               "num_key_value_heads": 4, "hidden_size": 32, "torch_dtype": "bfloat16",
               "vocab_size": 1000}  # fmt: skip
-    with visit("/?context=100&device=none") as page:
+    with visit("/?context=100&device=none&engine=ideal") as page:
         page.get_by_role("button", name="Paste or upload a config").click()
         page.get_by_role("textbox", name="config.json").fill(json.dumps(config))
         page.get_by_role("textbox", name="config.json").press("Control+Enter")
