@@ -11,8 +11,9 @@ from calculator.errors import CalculatorError, shown
 from calculator.scenario import LINK_VERSION, parse_range
 from calculator.units import format_gib
 from ui import pasted
-from ui.scenario import DEFAULTS, NAMES, problem_with
+from ui.scenario import DEFAULTS, LIMITS, NAMES, problem_with
 
+GIVEN = "link_given"
 OTHERS = ("embed", "embed_options", "v", pasted.PARAMETER)
 
 
@@ -47,8 +48,30 @@ def read_link() -> None:
             st.query_params[name] = text
             changed = True
     st.session_state["link_notes"] = notes
+    given = [name for name in NAMES if name in st.query_params]
+    st.session_state[GIVEN] = {name: st.query_params[name] for name in given}
     if changed:
         st.rerun()  # widgets take their first values from the query the run started with
+
+
+def hold_across(page: str) -> None:
+    """On another page than before, every input is told its value again.
+
+    Who turns the page before the first has arrived has a browser that knows nothing of the link: it
+    would send the inputs' defaults with the next rerun, and the address has lost the link by then.
+    """
+    if st.session_state.get("page", page) != page:
+        for name, text in st.session_state.get(GIVEN, {}).items():
+            st.session_state.setdefault(name, int(text) if name in LIMITS else text)
+        for name in NAMES:
+            if name in st.session_state:
+                st.session_state[name] = st.session_state[name]
+    st.session_state["page"] = page
+
+
+def arrived() -> None:
+    """A run that has drawn everything: what the link gave is in the inputs."""
+    st.session_state.pop(GIVEN, None)
 
 
 def _version_problem(version: str) -> str:

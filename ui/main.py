@@ -18,7 +18,7 @@ if str(HERE.parent) not in sys.path:  # the page's own modules are imported as `
 
 from ui import scheme  # noqa: E402
 from ui.guard import guarded  # noqa: E402
-from ui.link import read_link  # noqa: E402
+from ui.link import arrived, hold_across, read_link  # noqa: E402
 from ui.markup import esc, show  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
 from ui.server import keep_imports_out_of_collections  # noqa: E402
@@ -36,6 +36,7 @@ page = st.navigation(
     ],
     position="hidden" if embedded else "top",
 )
+hold_across(page.url_path)
 if not embedded:
     st.logo(str(ASSETS / f"logo-{'dark' if is_dark() else 'light'}.svg"), size="medium")
     with st.sidebar:
@@ -45,4 +46,5 @@ if notes := st.session_state["link_notes"]:
     show(f'<div class="notice" role="status">{lines}</div>')
 page.run()
 scheme.follow()
+arrived()
 keep_imports_out_of_collections()

@@ -187,3 +187,16 @@ def test_the_api_answers_beside_the_page(visit, app_url):
         assert answer.json()["num_bytes"] == 1_073_741_824
         assert page.request.get(f"{app_url}/healthz").ok
         expect(heading(page)).to_contain_text("1.00")
+
+
+def test_who_turns_the_page_at_once_keeps_what_the_link_says(reader):
+    page = reader.new_page()
+    page.goto("/?model=gemma-3-27b&context=64")
+    page.get_by_test_id("stTopNav").get_by_role("link", name="Verify").click(timeout=90_000)
+    expect(heading(page)).to_contain_text("Gemma-3-27B, 64 tokens × 1")
+    box = page.get_by_role("spinbutton", name="Sequences at once")
+    box.fill("2")
+    box.press("Enter")
+    expect(heading(page)).to_contain_text("Gemma-3-27B, 64 tokens × 2")
+    assert "model=gemma-3-27b" in page.url
+    page.close()
