@@ -31,7 +31,7 @@ def html(shown: Answer) -> str:
     steps = differences(shown.fp)
     rows = [(esc(s.label), _gib(s.ideal_bytes), _gib(s.engine_bytes), esc(s.why)) for s in steps]
     ideal, held = sum(s.ideal_bytes for s in steps), shown.fp.num_bytes
-    change = f"{(held - ideal) / ideal:+.1%} of the ideal size" if ideal else ""
+    change = _change(ideal, held)
     rows.append(("<b>Total</b>", f"<b>{_gib(ideal)}</b>", f"<b>{_gib(held)}</b>", esc(change)))
     rows += [
         (esc(f"{s.label}, memory behind"), "", _gib(s.engine_bytes), esc(s.why))
@@ -43,6 +43,16 @@ def html(shown: Answer) -> str:
     remark = f"GiB, all {number} devices together" if number > 1 else "GiB"
     head = ("layer kind", "ideal", f"held by {name}", "why")
     return title(f"From ideal to {name}", remark) + table(head, rows, right=(1, 2))
+
+
+def _change(ideal: int, held: int) -> str:
+    """How far from ideal; no sign before a zero."""
+    if not ideal or held == ideal:
+        return ""
+    share = (held - ideal) / ideal
+    if abs(share) < 0.0005:
+        return f"{'more' if share > 0 else 'less'} than ideal by under 0.1%"
+    return f"{share:+.1%} of the ideal size"
 
 
 def _reserved(shown: Answer) -> list[tuple[str, str, str, str]]:
