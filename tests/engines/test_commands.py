@@ -1,5 +1,7 @@
 """The command that starts an engine for a scenario."""
 
+import pytest
+
 import calculator as kv
 
 
@@ -26,3 +28,69 @@ def test_llama_server_counts_the_context_of_all_sequences():
 
 def test_ideal_is_no_program():
     assert command("llama-3-8b", kv.engine("ideal"), kv.Request(1)) == ""
+
+
+# vLLM 0.33.0: config/cache.py:CacheDType, `float16` and `bfloat16` but no short names; auto is what
+# the checkpoint says of its cache (utils/torch_utils.py:resolve_kv_cache_dtype_string)
+@pytest.mark.parametrize(
+    ("model", "flags", "types", "flag"),
+    [
+        ("llama-3-8b", {"kv_cache_dtype": "bf16"}, {}, "bfloat16"),
+        ("llama-3-8b", {"kv_cache_dtype": "fp16"}, {}, "float16"),
+        ("llama-3-8b", {"kv_cache_dtype": "fp8_e4m3"}, {}, "fp8_e4m3"),
+        ("llama-3-8b", {}, {"key_dtype": "fp16"}, "float16"),
+        ("llama-3-8b", {}, {"value_dtype": "fp8"}, "fp8"),
+        ("llama-3-8b", {}, {"key_dtype": "bf16"}, None),
+        ("qwen3.6-27b-nvfp4", {}, {"key_dtype": "bf16"}, "bfloat16"),
+        ("qwen3.6-27b-nvfp4", {}, {"key_dtype": "fp8"}, None),
+    ],
+)
+def test_vllms_own_name_of_the_cache_type(model, flags, types, flag):
+    words = command(model, kv.engine("vllm", **flags), kv.Request(16, **types)).split()
+    assert ("--kv-cache-dtype" in words) == (flag is not None)
+    assert flag is None or words[words.index("--kv-cache-dtype") + 1] == flag
+
+
+# vLLM 0.33.0, config/model.py:_get_and_verify_max_len raises above the configuration's maximum
+@pytest.mark.parametrize(
+    ("model", "engine", "tokens", "allowed"),
+    [
+        ("llama-3-8b", {}, 8_192, False),
+        ("llama-3-8b", {}, 8_193, True),
+        ("llama-3-8b", {"max_model_len": 16_384}, 16, True),
+        ("mamba-2.8b", {}, 1_000_000, False),  # its configuration names no maximum
+    ],
+)
+def test_a_context_above_the_models_maximum_needs_a_variable(model, engine, tokens, allowed):
+    printed = command(model, kv.engine("vllm", **engine), kv.Request(tokens))
+    start = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 vllm serve " if allowed else "vllm serve "
+    assert printed.startswith(start)
+
+
+# vLLM 0.33.0, engine/arg_utils.py:EngineArgs.add_cli_args; a switch is also --no-… there
+# (`_compute_kwargs`: BooleanOptionalAction)
+OF_THE_PARSER = {
+    "--max-model-len", "--max-num-seqs", "--max-num-batched-tokens", "--kv-cache-dtype",
+    "--gpu-memory-utilization", "--tensor-parallel-size", "--pipeline-parallel-size",
+    "--data-parallel-size", "--decode-context-parallel-size", "--block-size",
+    "--enable-prefix-caching", "--attention-backend", "--mamba-cache-dtype",
+    "--mamba-ssm-cache-dtype", "--gdn-prefill-backend", "--disable-hybrid-kv-cache-manager",
+    "--num-gpu-blocks-override", "--async-scheduling",
+}  # fmt: skip
+SWITCHES = {"--enable-prefix-caching", "--disable-hybrid-kv-cache-manager", "--async-scheduling"}
+
+
+def test_every_flag_is_one_of_vllms_parser():
+    engine = kv.engine(
+        "vllm", block_size=32, kv_cache_dtype="fp8", max_num_batched_tokens=2_048,
+        enable_prefix_caching=False, attention_backend="flashinfer", mamba_cache_dtype="float16",
+        mamba_ssm_cache_dtype="float32", gdn_prefill_backend="triton", async_scheduling=False,
+        disable_hybrid_kv_cache_manager=True, num_gpu_blocks_override=512, version="0.31.0",
+        max_model_len=64,
+    )  # fmt: skip
+    spread = kv.Parallelism(8, 2, 2, 2)
+    printed = engine.command(kv.load_model("llama-3-8b"), kv.Request(16, 2), spread, 0.9)
+    found = {word for word in printed.split() if word.startswith("--")}
+    negated = {f"--no-{flag.removeprefix('--')}" for flag in SWITCHES}
+    assert found <= OF_THE_PARSER | negated
+    assert len(found) == len(OF_THE_PARSER)

@@ -15,14 +15,22 @@ if TYPE_CHECKING:
 
 HUB = "https://huggingface.co/"
 OWN = ("version", "max_model_len", "kv_cache_dtype")  # ours, or written below
+LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"
+SPELLED = {"bf16": "bfloat16", "fp16": "float16"}  # config/cache.py:CacheDType
 
 
 def vllm_serve(
     engine: Vllm, model: ModelSpec, request: Request, parallelism: Parallelism, share: float
 ) -> str:
-    """The flags of this scenario under vLLM's names; what is its default is left out."""
+    """The flags of this scenario under vLLM's names; what is its default is left out.
+
+    Above the model's maximum it needs a variable (`config/model.py:_get_and_verify_max_len`).
+    """
     name = model.source.removeprefix(HUB) if model.source.startswith(HUB) else "MODEL"
-    words = ["vllm", "serve", name, "--max-model-len", str(engine.max_model_len or request.longest)]
+    length = engine.max_model_len or request.longest
+    beyond = model.max_position_embeddings is not None and length > model.max_position_embeddings
+    words = [LONGER] if beyond else []
+    words += ["vllm", "serve", name, "--max-model-len", str(length)]
     words += ["--max-num-seqs", str(request.num_sequences)]
     for size, value in (
         ("tensor-parallel-size", parallelism.tensor_parallel_size),
@@ -32,13 +40,19 @@ def vllm_serve(
     ):
         if value > 1:
             words += [f"--{size}", str(value)]
-    cache = engine.kv_cache_dtype
-    if cache == "auto" and request.key_dtype not in (None, model.dtype):
-        cache = str(request.key_dtype)
+    cache = _cache_dtype(engine, model, request)
     if cache != "auto":
-        words += ["--kv-cache-dtype", cache]
+        words += ["--kv-cache-dtype", SPELLED.get(cache, cache)]
     words += ["--gpu-memory-utilization", f"{share:g}"]
     return shlex.join([*words, *_flags(engine)])
+
+
+def _cache_dtype(engine: Vllm, model: ModelSpec, request: Request) -> str:
+    """The flag, else the type asked for where auto would be another; an engine has one for both."""
+    asked = request.key_dtype or request.value_dtype
+    if engine.kv_cache_dtype != "auto" or asked in (None, engine.auto_dtype(model)[0]):
+        return engine.kv_cache_dtype
+    return str(asked)
 
 
 def _flags(engine: Vllm) -> list[str]:
