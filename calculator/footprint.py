@@ -12,7 +12,7 @@ from calculator.items import Item, Row
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Lengths, Parallelism, dealt, stage_sizes
 from calculator.request import Request
-from calculator.tensors import EveryNthToken, LastGroup, OpenGroup
+from calculator.tensors import EveryNthToken, Growth, LastGroup, OpenGroup
 
 IDEAL = Ideal()
 SCHEMA_VERSION = 1
@@ -54,10 +54,8 @@ class Footprint:
         """
         longest, total = self.request.longest, 0
         for row, _ in self.items:
-            if isinstance(row.growth, EveryNthToken):
-                total += row.bytes_per_slot_of_all_layers // row.growth.stride
-            else:
-                total += row.bytes_per_slot_of_all_layers * self._new_slots(row.growth, longest)
+            added = row.bytes_per_slot_of_all_layers * self._new_slots(row.growth, longest)
+            total += added // row.growth.stride if isinstance(row.growth, EveryNthToken) else added
         return total
 
     @property
@@ -67,9 +65,7 @@ class Footprint:
 
     def grows(self, row: Row) -> bool:
         """Whether one more token of some sequence can make this row larger."""
-        return isinstance(row.growth, EveryNthToken) or any(
-            self._new_slots(row.growth, n) for n, _ in self.request.lengths
-        )
+        return any(self._new_slots(row.growth, n) for n, _ in self.request.lengths)
 
     @property
     def bytes_per_device(self) -> tuple[int, ...]:
@@ -161,12 +157,14 @@ class Footprint:
             "assumptions": list(self.assumptions),
         }
 
-    def _new_slots(self, growth: Any, seq_len: int) -> int:
+    def _new_slots(self, growth: Growth, seq_len: int) -> int:
+        """Slots that one more token adds; of a tensor with a slot for n tokens, n more."""
         if isinstance(growth, OpenGroup | LastGroup):  # they come and go: no growth on average
             return 0
+        more = growth.stride if isinstance(growth, EveryNthToken) else 1
         encoder = self.request.encoder_seq_len or 0
         slots = self.engine.slots
-        return slots(growth, seq_len + 1, encoder) - slots(growth, seq_len, encoder)
+        return slots(growth, seq_len + more, encoder) - slots(growth, seq_len, encoder)
 
 
 def footprint(

@@ -119,6 +119,34 @@ def test_front_ends_differ_in_their_defaults(profile, cells):
     assert PROFILES[profile].basis in fp.assumptions[1]
 
 
+def test_sequences_that_wait_for_a_slot_have_no_cells():
+    """llama-server without -np: 4 slots, and a fifth request waits (get_available_slot)."""
+    fp = sized(GEMMA, 8192, batch_size=5, profile="server-auto")
+    assert {i.slots for i in fp.items if i.row.kind == "full_attention"} == {4 * 8192}
+    assert any("no cells are set aside" in step for step in fp.assumptions)
+    command = fp.engine.command(fp.model, fp.request, fp.parallelism, 0.92)
+    assert "-c 32768 -np 4" in command
+    ragged = kv.Request(seq_lens=(100, 1000, 300))
+    pool = kv.engine("llama.cpp", kv_unified=True, n_seq_max=2)
+    held = kv.footprint(kv.load_model(LLAMA), ragged, engine=pool)
+    assert {i.slots for i in held.items} == {1536}  # 1,000 + 300, padded
+
+
+# n_ctx → bytes of the context; sequences of 8,192 tokens
+@pytest.mark.parametrize("model", [LLAMA, GEMMA, QWEN, "deepseek-v4-flash"])
+@pytest.mark.parametrize("options", [{"n_ctx": 65536}, {"n_ctx": 1}, {"n_ctx": 4096}])
+def test_a_context_that_is_given_is_fixed(model, options):
+    now, longer = sized(model, 8192, **options), sized(model, 8193, **options)
+    assert longer.num_bytes == now.num_bytes
+    assert (now.bytes_per_token, now.fixed_bytes) == (0, now.num_bytes)
+    assert kv.explain(now).marginal.startswith("One more token adds nothing")
+
+
+def test_a_context_that_follows_the_request_grows():
+    assert sized(LLAMA, 8192).bytes_per_token == 131_072
+    assert sized("deepseek-v4-flash", 8192).bytes_per_token > 0
+
+
 def test_an_option_beats_the_front_end():
     assert kv.engine("llama.cpp", profile="library", swa_full=False).swa_full is False
     assert kv.engine("llama.cpp", profile="server-auto", n_seq_max=2).n_seq_max == 2

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
-from calculator.engines.base import CacheDtypes, Engine
+from calculator.engines.answers import CacheDtypes
+from calculator.engines.base import Engine
 from calculator.engines.llamacpp.architectures import (
     FLASH_ATTN_FORCED_OFF,
     HEADLESS_LAYERS,
     architecture,
 )
-from calculator.engines.llamacpp.cells import Cells
+from calculator.engines.llamacpp.cells import Cells, live_tokens
 from calculator.engines.llamacpp.command import llama_server
 from calculator.engines.llamacpp.log import log_lines
 from calculator.engines.llamacpp.profiles import PROFILES
@@ -137,7 +138,7 @@ class LlamaCpp(Engine):
         n_ctx = self.n_ctx
         if n_ctx is None and self.kv_unified:
             # with less than a token a sequence it aborts; the padding hides the difference
-            n_ctx = max(n_seq_max, sum(tokens * count for tokens, count in lengths))
+            n_ctx = max(n_seq_max, live_tokens(lengths, n_seq_max))
         elif n_ctx is None:
             n_ctx = n_seq_max * max(tokens for tokens, _ in lengths)
         if n_seq_max > MAX_SEQUENCES or n_ctx > MAX_CONTEXT:
@@ -167,7 +168,11 @@ class LlamaCpp(Engine):
         return True
 
     def slots(self, growth: Growth, seq_len: int, encoder_seq_len: int) -> int:
-        """Cells one sequence needs before rounding: what one more token adds follows from it."""
+        """Cells one sequence needs before rounding: what one more token adds follows from it.
+
+        A given `n_ctx` is allocated whole, whatever the sequence: one more token adds nothing.
+        """
+        seq_len = self.n_ctx or seq_len
         match growth:
             case LastTokens(window) | CurrentChunk(window):
                 batch = min(self.n_batch or self.n_ubatch, self.n_ubatch)

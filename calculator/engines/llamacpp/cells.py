@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from calculator.parallel import Lengths
 from calculator.tensors import (
     Constant,
     CurrentChunk,
@@ -76,3 +77,17 @@ class Cells(NamedTuple):
                 return self.n_seq_max * count
             case EncoderTokens() | OpenGroup() | LastGroup():
                 raise AssertionError(f"llama.cpp keeps nothing that grows like {growth}")
+
+
+def live_tokens(lengths: Lengths, n_seq_max: int) -> int:
+    """Tokens of the sequences that run at once, the longest of them; llama-server has a slot for
+    each of `n_seq_max`, and the others wait for one (server-context.cpp:get_available_slot).
+
+    >>> live_tokens(((100, 3), (1000, 2)), 4)
+    2200
+    """
+    tokens, free = 0, n_seq_max
+    for length, count in sorted(lengths, reverse=True):
+        tokens += length * min(count, free)
+        free -= min(count, free)
+    return tokens
