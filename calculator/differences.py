@@ -98,7 +98,7 @@ def _reason(ideal: FormulaRow, engine: FormulaRow) -> str:
     if ideal.slots * ideal.sequences != engine.slots * engine.sequences:
         together = ideal.sequences != engine.sequences
         many = f" × {ideal.sequences:,} sequences" if together else ""
-        parts.append(f"{engine.slots_text} slots instead of {ideal.slots_text}{many}")
+        parts.append(_instead(engine.slots_text, f"{ideal.slots_text}{many}"))
     if ideal.dtype != engine.dtype:
         parts.append(f"{engine.dtype} instead of {ideal.dtype}")
     elif ideal.heads * ideal.width != engine.heads * engine.width:
@@ -107,3 +107,14 @@ def _reason(ideal: FormulaRow, engine: FormulaRow) -> str:
     if ideal.copies != engine.copies:
         parts.append(f"{engine.copies} copies instead of {ideal.copies}")
     return ", ".join(parts)
+
+
+def _instead(slots: str, ideal: str) -> str:
+    """
+    >>> _instead("240 in all", "200 in all"), _instead("16 blocks × 16 = 256", "250")
+    ('240 slots in all instead of 200', '16 blocks × 16 = 256 slots instead of 250')
+    """
+    total = slots.removesuffix(" in all")
+    if total == slots:
+        return f"{slots} slots instead of {ideal}"
+    return f"{total} slots in all instead of {ideal.removesuffix(' in all')}"

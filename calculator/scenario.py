@@ -121,11 +121,13 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
     flags = dict(_flag(text) for text in _listed(given.get("set", ())))
     device, num_devices, capacity_options = _capacity_options(given)
     parallelism = _parallelism(given, num_devices)
+    engine = engine_named(str(given.get("engine", "ideal")), **flags)
+    _check_decoded(engine, request)
     return Scenario(
         options=tuple((k, text) for k, v in given.items() for text in _listed(v)),
         model=model,
         request=request,
-        engine=engine_named(str(given.get("engine", "ideal")), **flags),
+        engine=engine,
         parallelism=parallelism,
         notes=notes,
         device=device,
@@ -163,6 +165,17 @@ def _request(given: Mapping[str, Any], model: ModelSpec) -> tuple[Request, tuple
         shared_prefix_len=0 if str(prefix) == "0" else parse_tokens("shared_prefix", prefix),
     )
     return request, notes
+
+
+def _check_decoded(engine: Engine, request: Request) -> None:
+    """Only what was asked for is refused: a search through lengths takes what a length has."""
+    decoded = engine.options().get("decoded_tokens", 0)
+    if decoded and decoded >= request.longest:
+        raise InvalidInput(
+            f"decoded_tokens is {decoded:,}; of {request.longest:,} tokens at most "
+            f"{request.longest - 1:,} come one by one, since the first pass takes at least one.",
+            field="decoded_tokens",
+        )
 
 
 def _parallelism(given: Mapping[str, Any], num_devices: int | None) -> Parallelism:

@@ -47,3 +47,9 @@ def test_types_are_compared_as_the_engine_decides_them():
         "q4_0",
     )
     assert "instead of" in full.why
+
+
+def test_slots_of_all_sequences_together_read_as_such():
+    request = kv.Request(seq_lens=(40, 80))
+    padded = kv.footprint(kv.load_model("llama-3.1-8b"), request, kv.engine("transformers"))
+    assert differences(padded)[0].why == "160 slots in all instead of 120"

@@ -75,6 +75,10 @@ def test_max_is_the_models_maximum():
         ({"engine": "nope"}, "engine is 'nope'"),
         ({"set": ["nope=1"]}, "'nope' is no option"),
         ({"set": ["nope"]}, "expected FLAG=VALUE"),
+        (
+            {"engine": "transformers", "kv_dtype": None, "set": ["decoded_tokens=50000"]},
+            "of 32,768 tokens at most 32,767 come one by one",
+        ),
         ({"device": "h1000"}, "device is 'h1000'"),
         ({"device_memory": "80GB"}, "choose one"),
         ({"devices": "-2"}, "devices is '-2'"),

@@ -273,3 +273,24 @@ def of(spec: ModelSpec, seq_len: int, **given: object) -> Footprint:
     asked = {k: given.pop(k) for k in ("batch_size", "encoder_seq_len", "key_dtype") if k in given}
     request = kv.Request(seq_len, **asked)
     return kv.footprint(spec, request, kv.engine("transformers", **given))
+
+
+@pytest.mark.parametrize(
+    ("decoded", "said"),
+    [
+        (0, "all 100 tokens came in the first pass; later ones wait in the model's type"),
+        (1, "of 100 tokens the last came after the first pass, and waits in the model's type"),
+        (30, "of 100 tokens the last 30 came one by one, and wait in the model's type"),
+    ],
+)
+def test_tokens_that_came_one_by_one_are_said(decoded, said):
+    engine = kv.engine("transformers", cache="quantized", decoded_tokens=decoded)
+    found = kv.footprint(kv.load_model("llama-3.1-8b"), kv.Request(100), engine)
+    assert any(said in sentence for sentence in found.assumptions)
+
+
+@pytest.mark.parametrize(("cache", "named"), [("offloaded", "an offloaded"), ("static", "a stat")])
+def test_another_type_is_refused_for_the_cache(cache, named):
+    engine = kv.engine("transformers", cache=cache)
+    with pytest.raises(kv.InvalidInput, match=f"key_dtype is fp8; {named}"):
+        kv.footprint(kv.load_model("llama-3.1-8b"), kv.Request(100, key_dtype="fp8"), engine)

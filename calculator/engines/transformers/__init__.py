@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, cast
 
-from calculator.engines.base import CacheDtypes, Engine
+from calculator.engines.answers import CacheDtypes, Demand
+from calculator.engines.base import Engine
 from calculator.engines.rows import plan
 from calculator.engines.transformers import quantized
 from calculator.engines.transformers.kept import (
@@ -98,6 +100,17 @@ class Transformers(Engine):
             return self
         return replace(self, count="storage")
 
+    def demand(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> Callable[[int], Demand]:
+        if self.cache.startswith("offloaded"):
+            raise InvalidInput(
+                f"device is given, but a cache of kind {self.cache} lies in host memory; how much of "
+                "it is on the device at a time is not computed.",
+                field="device",
+            )
+        return Engine.demand(self, model, request, parallelism)
+
     def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
         return self.max_cache_len is None or request.longest <= self.max_cache_len
 
@@ -113,11 +126,13 @@ class Transformers(Engine):
         kept = f"int{self.nbits}" if self.nbits else self.backend
         name = kept or model.dtype
         why = "keeps keys and values in the model's type" if not kept else "quantises them"
+        article = "an" if self.cache.startswith("offloaded") else "a"
         for field in ("key_dtype", "value_dtype"):
             asked = getattr(request, field)
             if asked and asked != name:
                 raise InvalidInput(
-                    f"{field} is {asked}; a {self.cache} cache of transformers {why}, {name}.",
+                    f"{field} is {asked}; {article} {self.cache} cache of transformers {why}, "
+                    f"{name}.",
                     field=field,
                 )
         said = f"backend {self.backend}" if kept else "transformers keeps what the layers compute"

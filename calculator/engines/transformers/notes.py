@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def notes(engine: Transformers, model: ModelSpec, request: Request) -> tuple[str, ...]:
     """What the number rests on, in the order it was decided."""
     version = engine.version or engine.verified_with
-    parts = "; ".join(_parts(engine, model))
+    parts = "; ".join(_parts(engine, model, request))
     found = [f"Engine transformers {version}, {engine.cache} cache: {parts}."]
     if engine.cache in STATIC:
         found.append(_length(engine, request))
@@ -40,14 +40,13 @@ def notes(engine: Transformers, model: ModelSpec, request: Request) -> tuple[str
     return tuple(found)
 
 
-def _parts(engine: Transformers, model: ModelSpec) -> list[str]:
+def _parts(engine: Transformers, model: ModelSpec, request: Request) -> list[str]:
     kinds = {c.kind for g in model.layer_groups for c in g.caches}
     static = engine.cache in STATIC
     what = "floating-point and quantised" if engine.cache == "quantized" else "floating-point"
     when = "after one forward pass"
-    if engine.decoded_tokens:
-        tokens = "one token" if engine.decoded_tokens == 1 else f"{engine.decoded_tokens:,} tokens"
-        when += f" and {tokens} one by one"
+    if decoded := engine.decoded(request.longest):
+        when += f" and {decoded:,} of one token each" if decoded > 1 else " and one of a token"
     counted = "the memory behind" if engine.count == "storage" else "the cache's"
     parts = [f"{counted} {what} tensors {when} (cache_utils.py)"]
     if kinds & {"sliding_attention", "compressed_attention"}:
@@ -86,11 +85,18 @@ def _quantised(engine: Transformers, request: Request) -> str:
             "Backend fp8: a byte a value, one fp32 scale for all keys of a layer and one for "
             "all values (Fp8QuantizedLayer)."
         )
+    decoded = engine.decoded(request.longest)
+    waiting = {
+        0: f"all {request.longest:,} tokens came in the first pass; later ones wait",
+        1: f"of {request.longest:,} tokens the last came after the first pass, and waits",
+    }.get(
+        decoded,
+        f"of {request.longest:,} tokens the last {decoded:,} came one by one, and wait",
+    )
     return (
         f"Backend {engine.backend}: {engine.nbits} bits in groups of {engine.q_group_size}, a "
-        f"scale and a zero of the model's type each; of {request.longest:,} tokens the last "
-        f"{engine.decoded(request.longest):,} came one by one, and wait in the model's type until "
-        f"there are {engine.residual_length:,} (QuantizedLayer.update)."
+        f"scale and a zero of the model's type each; {waiting} in the model's type until there "
+        f"are {engine.residual_length:,} (QuantizedLayer.update)."
     )
 
 
