@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
-from calculator.engines.answers import CacheDtypes
-from calculator.engines.base import Engine
+from calculator.engines.base import CacheDtypes, Engine
 from calculator.engines.llamacpp.architectures import (
     FLASH_ATTN_FORCED_OFF,
     HEADLESS_LAYERS,
