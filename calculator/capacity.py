@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from calculator.budget import DEFAULT_SHARE, Budget, ByteRange, budget_of
@@ -15,7 +13,8 @@ from calculator.footprint import IDEAL, Footprint, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request
-from calculator.units import MAX_BYTES, MAX_COUNT, MAX_TOKENS, checked_int
+from calculator.search import Search
+from calculator.units import MAX_BYTES, MAX_TOKENS, checked_int
 from calculator.weights import weights_of
 
 Verdict = Literal["fits", "marginal", "does-not-fit"]
@@ -39,6 +38,7 @@ class Capacity:
     max_seq_len: CountRange
     max_batch_size: CountRange
     typical: tuple[int, CountRange] | None = None
+    limit: str = ""
 
     @property
     def spare(self) -> ByteRange:
@@ -48,16 +48,18 @@ class Capacity:
 
     @property
     def needs_more(self) -> int:
-        """Bytes of a device that are needed beyond the cache, where that is over 1 % of it.
+        """Bytes of a device that are needed beyond the cache, where that is worth a word.
 
-        What the engine must find to start, or the memory behind tensors that are views.
+        What the engine must find to start, or the memory behind tensors that are views: over 1 %
+        of the cache, and 64 MiB.
         """
         more = self.needed_bytes_per_device - self.cache_bytes_per_device
-        return more if more * 100 > self.cache_bytes_per_device else 0
+        is_worth = more * 100 > self.cache_bytes_per_device and more >= 2**26
+        return more if is_worth else 0
 
     @property
     def verdict(self) -> Verdict:
-        return self.verdict_of(self.needed_bytes_per_device)
+        return "does-not-fit" if self.limit else self.verdict_of(self.needed_bytes_per_device)
 
     def verdict_of(self, needed_bytes_per_device: int) -> Verdict:
         """What the verdict is when the cache needs so much on the same budget."""
@@ -68,7 +70,9 @@ class Capacity:
 
     @property
     def decided_by(self) -> tuple[str, int]:
-        """The largest term and its bytes on a device."""
+        """The largest term and its bytes on a device; the engine's options where they forbid it."""
+        if self.limit:
+            return "engine's options", 0
         weights = self.budget.weights
         terms = {
             "weights": weights.bytes_per_device if weights else 0,
@@ -112,6 +116,7 @@ class Capacity:
             "max_seq_len": self.max_seq_len._asdict(),
             "max_batch_size": self.max_batch_size._asdict(),
             "decided_by": self.decided_by[0],
+            "limit": self.limit or None,
             "fixes": [fix.to_dict() for fix in fixes(self)],
         }
         found |= self.pool_of_blocks()
@@ -187,38 +192,23 @@ def fit(
     typical_context: int | None = None,
 ) -> Capacity:
     """The verdict for a budget, and what it holds at this context and this many sequences."""
-
-    held = resized(model, request, engine.storage(), parallelism)
-
-    demand = cache(engine.demand(model, request, parallelism))
-
-    def needed(seq_len: int, batch_size: int) -> int:
-        return demand(seq_len).for_held(held(seq_len, batch_size))
-
-    def longest(available: int) -> int | None:
-        tokens, sequences = request.longest, request.num_sequences
-        guess = tokens * available // max(1, held(tokens, sequences))
-        return largest(lambda n: needed(n, sequences) <= available, MAX_TOKENS, guess)
-
-    def most(available: int, seq_len: int) -> int | None:
-        guess = available // max(1, held(seq_len, 1))
-        return largest(lambda n: needed(seq_len, n) <= available, MAX_COUNT, guess)
-
+    fp = footprint(model, request, engine, parallelism)
+    search = Search(model, request, engine, parallelism)
     low, high = budget.available
     typical = None
     if typical_context is not None:
         checked_int("typical_context", typical_context, at_most=MAX_TOKENS)
-        sequences = CountRange(most(low, typical_context), most(high, typical_context))
+        sequences = CountRange(*(search.most(n, typical_context) for n in (low, high)))
         typical = (typical_context, sequences)
-    fp = footprint(model, request, engine, parallelism)
     return Capacity(
         footprint=fp,
         budget=budget,
         cache_bytes_per_device=max(fp.bytes_per_device),
         needed_bytes_per_device=needed_on_device(fp),
-        max_seq_len=CountRange(longest(low), longest(high)),
-        max_batch_size=CountRange(most(low, request.longest), most(high, request.longest)),
+        max_seq_len=CountRange(search.longest(low), search.longest(high)),
+        max_batch_size=CountRange(*(search.most(n, request.longest) for n in (low, high))),
         typical=typical,
+        limit=engine.limit(model, request, parallelism),
     )
 
 
@@ -229,59 +219,3 @@ def needed_on_device(fp: Footprint) -> int:
     if behind != fp.engine:
         fp = footprint(fp.model, fp.request, behind, fp.parallelism)
     return demand.for_held(max(fp.bytes_per_device))
-
-
-def resized(
-    model: ModelSpec, request: Request, engine: Engine, parallelism: Parallelism
-) -> Callable[[int, int], int]:
-    """(seq_len, batch_size) → bytes on the device that holds most, all else as in `request`."""
-
-    def by_footprint(seq_len: int, batch_size: int) -> int:
-        prefix = min(request.shared_prefix_len, seq_len)
-        asked = replace(
-            request,
-            seq_len=seq_len, batch_size=batch_size, seq_lens=None, shared_prefix_len=prefix,
-        )  # fmt: skip
-        if not engine.holds(model, asked, parallelism):
-            return MAX_BYTES + 1  # more than any memory
-        return max(footprint(model, asked, engine, parallelism).bytes_per_device)
-
-    ranks = parallelism.tensor_parallel_size
-    uneven = parallelism.num_devices > ranks or parallelism.decode_context_parallel_size > 1
-    if uneven or not engine.additive or request.shared_prefix_len:
-        return by_footprint
-    by_footprint(1, 1)  # refuses what cannot be spread or is missing
-
-    @cache
-    def one_sequence(seq_len: int) -> int:
-        return engine.bytes_by_length(model, [seq_len], request, parallelism)[0] // ranks
-
-    return lambda seq_len, batch_size: batch_size * one_sequence(seq_len)
-
-
-def largest(fits: Callable[[int], bool], limit: int, guess: int = 1) -> int | None:
-    """The largest n from 1 to `limit` that fits, 0 if none does, None if all do.
-
-    Searched for in growing steps from `guess`, which changes the time and not the answer.
-
-    >>> largest(lambda n: n * n <= 50, 1000), largest(lambda n: n * n <= 50, 1000, guess=9)
-    (7, 7)
-    """
-    if not fits(1):
-        return 0
-    below = above = min(max(guess, 1), limit)
-    step = 1
-    if fits(below):
-        while (above := below + step) <= limit and fits(above):
-            below, step = above, step * 2
-        if above > limit:
-            if fits(limit):
-                return None
-            above = limit
-    else:
-        while (below := max(1, above - step)) > 1 and not fits(below):
-            above, step = below, step * 2
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (middle, above) if fits(middle) else (below, middle)
-    return below

@@ -51,9 +51,10 @@ def _candidates(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
     yield from _lighter_engine(asked)
     request, most, longest = asked.footprint.request, asked.max_batch_size, asked.max_seq_len
     if most.low and most.low < request.num_sequences:
-        text = f"{most.low:,} sequences instead of {request.num_sequences:,}"
+        plural = "s" if most.low > 1 else ""
+        text = f"{most.low:,} sequence{plural} instead of {request.num_sequences:,}"
         yield text, False, _with(asked, batch_size=most.low)
-    if longest.low and longest.low < request.longest:
+    if longest.low and longest.low < request.longest <= longest.low * 8:
         length = longest.low - longest.low % (1000 if longest.low >= 10_000 else 1)
         text = f"Context {length:,} instead of {request.longest:,}"
         yield text, False, _with(asked, seq_len=length)
@@ -84,7 +85,7 @@ def _smaller_weights(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
     fp, budget = asked.footprint, asked.budget
     if budget.device is None or budget.weights is None or fp.model.num_parameters is None:
         return
-    for name in ("fp8", "int4"):
+    for name in fp.engine.lighter_weights:
         weights = weights_of(fp.model, fp.parallelism, name)
         if weights.bytes_per_device < budget.weights.bytes_per_device:
             lighter = budget_of(budget.device, weights, budget.overhead, budget.share)
@@ -129,7 +130,7 @@ def _shared_tokens(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
 def _lighter_engine(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
     """The mildest of the engine's own settings that suffices."""
     fp = asked.footprint
-    for flag, engine in fp.engine.lighter():
+    for flag, engine in fp.engine.lighter(fp.request):
         found = fit(fp.model, fp.request, engine, fp.parallelism, asked.budget)
         if found.verdict == "fits":
             yield flag, False, found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calculator.budget import ByteRange
 from calculator.capacity import Capacity, CountRange
 from calculator.explain import answer
-from calculator.units import GIB
+from calculator.units import GIB, format_bytes
 
 TAGS = {"fits": "✓ Fits", "marginal": "≈ Marginal", "does-not-fit": "✕ Does not fit"}
 
@@ -18,16 +18,18 @@ def verdict_text(found: Capacity) -> str:
 def verdict_sentence(found: Capacity, strong: str = "{}") -> str:
     """Fits, marginal or not, and by how much; `strong` is a template around the figures."""
     where, (low, high) = place(found), found.spare
+    if found.limit:
+        return f"Does not run on {where}: {found.limit}"
     match found.verdict:
         case "fits":
-            figure = strong.format(f"{gib_range(found.spare)} GiB")
+            figure = strong.format(amounts(found.spare))
             return f"Fits {where} with {figure} to spare."
         case "marginal":
-            short = strong.format(f"{gib(-low)} GiB short")
-            spare = strong.format(f"{gib(high)} GiB to spare")
+            short = strong.format(f"{amount(-low)} short")
+            spare = strong.format(f"{amount(high)} to spare")
             return f"Marginal on {where}: from {short} to {spare}."
         case _:
-            figure = strong.format(f"{gib_range(ByteRange(-high, -low))} GiB")
+            figure = strong.format(amounts(ByteRange(-high, -low)))
             return f"Does not fit {where}: {figure} short."
 
 
@@ -54,14 +56,7 @@ def limits_text(found: Capacity, strong: str = "{}") -> str:
     request, model = found.footprint.request, found.footprint.model
     parts = []
     if found.needs_more:
-        needed = strong.format(f"{gib(found.needed_bytes_per_device)} GiB")
-        engine = found.footprint.engine
-        parts.append(
-            f"To start, {engine.engine} must find {needed} for the cache, one request of this "
-            "length at its most; running, that holds less."
-            if engine.reserves
-            else f"The memory behind these tensors is {needed}."
-        )
+        parts.append(_more_text(found, strong))
     if found.verdict == "marginal" and found.budget.device is not None:
         room = found.budget.limit_bytes - found.needed_bytes_per_device
         weights = found.budget.weights.bytes_per_device if found.budget.weights else 0
@@ -87,10 +82,25 @@ def limits_text(found: Capacity, strong: str = "{}") -> str:
     return " ".join(part for part in parts if part)
 
 
+def _more_text(found: Capacity, strong: str) -> str:
+    """Why more is needed than the cache holds."""
+    engine, several = found.footprint.engine, found.footprint.parallelism.num_devices > 1
+    needed = strong.format(amount(found.needed_bytes_per_device))
+    where = " on each device" if several else ""
+    if not engine.reserves:
+        return f"The memory behind these tensors is {needed}{where}."
+    return (
+        f"To start, {engine.engine} must find {needed} for the cache{where}, what it reckons for "
+        f"one request at its most; running, {amount(found.cache_bytes_per_device)} are held."
+    )
+
+
 def decided_text(found: Capacity, strong: str = "{}") -> str:
     """The largest term as a share of what the engine may use."""
     name, size = found.decided_by
     limit = found.budget.limit_bytes
+    if found.limit:
+        return f"Decided by the {strong.format(name)}."
     if found.budget.device is None:
         return ""
     return (
@@ -119,6 +129,24 @@ def gib(num_bytes: int) -> str:
     return f"{abs(num_bytes) / GIB if abs(num_bytes) < GIB // 20 else num_bytes / GIB:,.1f}"
 
 
+def amount(num_bytes: int) -> str:
+    """GiB with one decimal; below a tenth of one in the unit that fits.
+
+    >>> amount(5 * 2**30), amount(3 * 2**20)
+    ('5.0 GiB', '3 MiB')
+    """
+    return f"{gib(num_bytes)} GiB" if abs(num_bytes) >= GIB // 10 else format_bytes(num_bytes)
+
+
+def amounts(found: ByteRange) -> str:
+    """Least to most; one figure where they print alike."""
+    low, high = amount(found.low), amount(found.high)
+    if low == high:
+        return low
+    number, _, unit = low.partition(" ")
+    return f"{number if high.endswith(f' {unit}') else low}–{high}"
+
+
 def gib_range(found: ByteRange) -> str:
     """Least to most in GiB; one figure where they print alike."""
     low, high = gib(found.low), gib(found.high)
@@ -126,5 +154,7 @@ def gib_range(found: ByteRange) -> str:
 
 
 def gib2(size: int) -> str:
-    """Two decimals, more where that would be zero."""
-    return f"{size / GIB:,.2f}" if size >= GIB // 200 or not size else f"{size / GIB:.2g}"
+    """Two decimals, a significant one where that would be zero, never an exponent."""
+    if size >= GIB // 200 or not size:
+        return f"{size / GIB:,.2f}"
+    return f"{size / GIB:.2g}" if size >= GIB // 10_000 + 1 else "<0.0001"

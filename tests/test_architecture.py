@@ -29,6 +29,7 @@ STEPS = (
     ("footprint",),
     ("explain", "sweep", "weights", "budget", "devices"),
     ("differences",),
+    ("search",),
     ("capacity", "fixes", "speed", "logs", "workload"),
     ("scenario", "verdict"),
     ("verify",),

@@ -3,8 +3,8 @@
 import pytest
 
 import calculator as kv
-from calculator.capacity import largest
 from calculator.fixes import fixes
+from calculator.search import largest
 from calculator.units import GIB
 from calculator.verdict import verdict_sentence
 

@@ -82,7 +82,7 @@ def _certain(found: Capacity) -> tuple[Segment, ...]:
         growing = cache - fixed
         segments.append(Segment("growing", "Cache, growing", growing, growing, growing))
     if more := found.needed_bytes_per_device - cache:
-        label = "Free at the start" if found.footprint.engine.reserves else "Behind the tensors"
+        label = "Free when it starts" if found.footprint.engine.reserves else "Behind the tensors"
         segments.append(Segment("start", label, more, more, more, found.needs_more > 0))
     low, high = found.budget.overhead
     segments.append(Segment("estimate", "Other needs, estimate", low, low, high, high > 0))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from calculator.capacity import Capacity, largest, resized
+from calculator.capacity import Capacity
+from calculator.search import NOT_RUN, largest, resized
 from calculator.units import MAX_COUNT, MAX_TOKENS
 
 
@@ -24,9 +25,13 @@ def outgrows_weights(found: Capacity) -> Crossing | None:
     size = resized(fp.model, request, fp.engine, fp.parallelism)
     length, number = request.longest, request.num_sequences
     one, all_of_them = max(1, size(length, 1)), max(1, size(length, number))
-    sequences = largest(lambda n: size(length, n) <= room, MAX_COUNT, room // one)
+
+    def within(num_bytes: int) -> bool:
+        return num_bytes <= room or num_bytes == NOT_RUN
+
+    sequences = largest(lambda n: within(size(length, n)), MAX_COUNT, room // one)
     guess = length * room // all_of_them
-    tokens = largest(lambda n: size(n, number) <= room, MAX_TOKENS, guess)
+    tokens = largest(lambda n: within(size(n, number)), MAX_TOKENS, guess)
     return Crossing(
         None if sequences is None else sequences + 1, None if tokens is None else tokens + 1
     )

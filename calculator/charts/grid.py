@@ -9,7 +9,7 @@ from calculator.capacity import Capacity, Verdict
 from calculator.charts import frame
 from calculator.charts.lines import WORDS
 from calculator.charts.palette import Palette
-from calculator.charts.sizes import context_range, needs_of, power_above, powers, sizes_on_device
+from calculator.charts.sizes import context_range, needs_of, power_above, powers, what_runs
 from calculator.footprint import Footprint
 from calculator.units import GIB, format_tokens
 from calculator.verdict import gib2
@@ -218,7 +218,7 @@ def grid(fp: Footprint, found: Capacity | None) -> Grid:
     low, high = context_range(fp)
     contexts = sorted({*powers(max(low, high >> 9), high), request.longest})
     batches = sorted({*powers(1, 64), request.num_sequences, power_above(request.num_sequences)})
-    table = sizes_on_device(fp, contexts, batches)
+    contexts, batches, table = what_runs(fp, contexts, batches)
     tables = table, needs_of(fp, contexts, batches, table)
     by_batch, needs = (tuple(zip(*t, strict=True)) for t in tables)
     return Grid(tuple(contexts), tuple(batches), by_batch, needs, fp, found)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from calculator.budget import ByteRange
 from calculator.capacity import Capacity
 from calculator.charts import frame
+from calculator.charts.needed import LOG10_2, needed_note, needed_trace
 from calculator.charts.palette import Palette
-from calculator.charts.sizes import between, context_range, needs_of, power_above, sizes_on_device
+from calculator.charts.sizes import between, context_range, needs_of, power_above, what_runs
 from calculator.footprint import Footprint
 from calculator.units import GIB, format_tokens
 from calculator.verdict import gib, gib2, gib_range
@@ -82,6 +83,8 @@ class LineChart:
         """The curves on a log or a linear axis of GiB."""
         low, high = self._y_range(scale)
         traces = [self._curve(line, i, palette) for i, line in enumerate(self.lines)]
+        own = next(line for line in self.lines if line.own)
+        traces += needed_trace(self.found, [x for x, _ in own.points], own.needs, palette)
         traces.append(self._marker(palette))
         shapes, notes = self._room(palette, scale, low, high)
         x_axis = frame.x_axis(palette, *self._x_ticks())
@@ -90,6 +93,7 @@ class LineChart:
             "yaxis": self._y_axis(palette, scale, low, high),
             "shapes": shapes + self._limit_line(palette) + self._weights_line(palette, low, high),
             "annotations": notes + self._names(palette, scale) + self._value(palette, scale)
+            + needed_note(self.found, self.here[0], palette, is_log=scale == "log")
             + self._limit_note(palette) + self._weights_note(palette, scale, low, high),
         }  # fmt: skip
         return {"data": traces, "layout": layout}
@@ -256,9 +260,6 @@ class LineChart:
         return [note | {"x": log2(x) * LOG10_2, "y": _on_axis(size / GIB, scale)}]
 
 
-LOG10_2 = 0.30102999566398120
-
-
 def _on_axis(value: float, scale: Scale) -> float:
     """Annotations on a log axis are placed by the logarithm."""
     return log2(value) * LOG10_2 if scale == "log" else value
@@ -269,7 +270,7 @@ def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
     here, batch = fp.request.longest, fp.request.num_sequences
     batches = sorted({batch, *([4, 16] if batch == 1 else [1, power_above(batch * 8)])})
     xs = sorted({*between(*context_range(fp)), here})
-    table = sizes_on_device(fp, xs, batches)
+    xs, batches, table = what_runs(fp, xs, batches)
     needs = zip(*needs_of(fp, xs, batches, table), strict=True)
     lines = tuple(
         Line(f"× {b:,}", tuple(zip(xs, column, strict=True)), need, b == batch)
@@ -287,7 +288,7 @@ def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
     far = context * 8 if context * 8 <= limit else max(1, context // 64)
     contexts = sorted({context, max(1, context // 8), far})
     xs = sorted({*between(1, max(256, power_above(here))), here})
-    table = sizes_on_device(fp, contexts, xs)
+    contexts, xs, table = what_runs(fp, contexts, xs)
     needs = needs_of(fp, contexts, xs, table)
     lines = tuple(
         Line(f"{format_tokens(n)} tokens", tuple(zip(xs, sizes, strict=True)), need, n == context)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calculator.capacity import resized
 from calculator.footprint import Footprint
+from calculator.search import NOT_RUN, resize, resized
 from calculator.sweep import sweep
 
 
@@ -14,11 +14,31 @@ def sizes_on_device(fp: Footprint, lengths: list[int], batches: list[int]) -> li
     p = fp.parallelism
     request = replace(fp.request, seq_len=fp.request.longest, seq_lens=None, batch_size=1)
     request = replace(request, shared_prefix_len=min(request.shared_prefix_len, *lengths))
-    if p.num_devices == p.tensor_parallel_size:  # all ranks hold the same
+    if p.num_devices == p.tensor_parallel_size and fp.engine.additive:  # all ranks hold the same
         table = sweep(fp.model, lengths, batches, fp.engine, p, request)
         return [list(row) for row in (table // p.tensor_parallel_size).tolist()]
     size = resized(fp.model, request, fp.engine, p)
     return [[size(n, b) for b in batches] for n in lengths]
+
+
+def what_runs(
+    fp: Footprint, lengths: list[int], batches: list[int]
+) -> tuple[list[int], list[int], list[list[int]]]:
+    """The table without rows and columns in which an option of the engine refuses a size.
+
+    This scenario's own row and column run, and say which of the others are worth keeping.
+    """
+    table = sizes_on_device(fp, lengths, batches)
+    if max(map(max, table)) < NOT_RUN:
+        return lengths, batches, table
+    row = table[lengths.index(fp.request.longest)]
+    columns = [i for i, size in enumerate(row) if size < NOT_RUN]
+    kept = [r for r, sizes in enumerate(table) if all(sizes[i] < NOT_RUN for i in columns)]
+    return (
+        [lengths[r] for r in kept],
+        [batches[i] for i in columns],
+        [[table[r][i] for i in columns] for r in kept],
+    )
 
 
 def needs_of(
@@ -29,10 +49,21 @@ def needs_of(
     if behind != fp.engine:
         sizes = sizes_on_device(replace(fp, engine=behind), lengths, batches)
     demands = map(fp.engine.demand(fp.model, fp.request, fp.parallelism), lengths)
-    return [
+    needs = [
         tuple([max(held, least) + unusable for held in row])
         for (least, unusable), row in zip(demands, sizes, strict=True)
     ]
+    if not fp.engine.bounded:
+        return needs
+    return [
+        tuple(need if _runs(fp, n, b) else NOT_RUN for b, need in zip(batches, row, strict=True))
+        for n, row in zip(lengths, needs, strict=True)
+    ]
+
+
+def _runs(fp: Footprint, seq_len: int, batch_size: int) -> bool:
+    asked = resize(fp.request, seq_len, batch_size)
+    return fp.engine.holds(fp.model, asked, fp.parallelism)
 
 
 def powers(low: int, high: int) -> list[int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, NamedTuple, assert_never
+from typing import Any, ClassVar, assert_never
 
 from calculator.dtypes import CACHE_DTYPES, Dtype
+from calculator.engines.answers import CacheDtypes, Demand
 from calculator.engines.rows import plan
 from calculator.items import Item
 from calculator.layers import LayerCache
@@ -33,25 +34,6 @@ from calculator.tensors import (
 )
 
 
-class CacheDtypes(NamedTuple):
-    """Element types of keys and values, and in a sentence why these."""
-
-    key: str
-    value: str
-    basis: str
-
-
-class Demand(NamedTuple):
-    """Bytes of cache a device must have at `least` to start, and those that are never usable."""
-
-    least: int
-    unusable: int
-
-    def for_held(self, held: int) -> int:
-        """What a device must have for sequences that hold so much [bytes]."""
-        return max(held, self.least) + self.unusable
-
-
 @dataclass(frozen=True, slots=True)
 class Engine:
     """Base of the closed union of engines; a subclass overrides what its engine does otherwise."""
@@ -61,8 +43,21 @@ class Engine:
     context_parallel: ClassVar[bool] = False
     """Whether it can deal a sequence's tokens to ranks (`decode_context_parallel_size`)."""
 
+    lighter_weights: ClassVar[tuple[str, ...]] = ("fp8", "int4")
+    """Types of weights it runs that are smaller than 16 bits, the mildest first."""
+
     reserves: ClassVar[bool] = False
     """Whether it takes all the memory it is given at its start, whatever runs."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether `holds` may say no for its options; not asked at each size where it cannot."""
+        return type(self).holds is not Engine.holds
+
+    @property
+    def max_sequences(self) -> int | None:
+        """The most sequences it runs at once on a data replica, whatever their length."""
+        return None
 
     @property
     def additive(self) -> bool:
@@ -85,13 +80,19 @@ class Engine:
         """Whether the engine's own limits, memory apart, let all sequences be live at once."""
         return True
 
+    def limit(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> str:
+        """Which limit of its own the engine would pass, in a sentence; empty where it holds."""
+        if self.holds(model, request, parallelism):
+            return ""
+        return f"with these options {self.engine} cannot run all of these sequences at once."
+
     def demand(
         self, model: ModelSpec, request: Request, parallelism: Parallelism
     ) -> Callable[[int], Demand]:
         """seq_len → what a device must have, beside what sequences so long hold, to run them."""
         return _no_demand
 
-    def lighter(self) -> tuple[tuple[str, Engine], ...]:
+    def lighter(self, request: Request) -> tuple[tuple[str, Engine], ...]:
         """Other settings that need less and change no output: the flag as typed, and the engine."""
         return ()
 

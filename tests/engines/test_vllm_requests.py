@@ -36,7 +36,7 @@ def tensors(fp, name):
         ("gemma-3-27b", 8_192, (512 + 6 * 64) * 1_310_720, "6 groups of windows at 64 blocks"),
         ("gemma-3-27b", 8_193, (513 + 6 * 65) * 1_310_720, "a window inside 65 blocks"),
         ("gpt-oss-20b", 8_192, (512 + 8) * 393_216, "128-token windows: 8 blocks"),
-        ("llama-4-scout", 20_000, (1_250 + 3 * 226) * 786_432, "2 chunks of 8,192, and 3,616"),
+        ("llama-4-scout", 20_000, (1_250 + 3 * 512) * 786_432, "a chunk before it is given back"),
         ("deepseek-v3", 8_192, 575_668_224, "512 blocks of latents"),
         ("qwen3-next-80b", 8_192, (15 + 3) * 12 * 1_179_648, "15 blocks of 576, a state a group"),
         ("qwen3-next-80b", 8_641, (16 + 6) * 12 * 1_179_648, "first token of block 16: 2 states"),

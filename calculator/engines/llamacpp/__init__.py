@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
-from calculator.engines.base import CacheDtypes, Engine
+from calculator.engines.answers import CacheDtypes
+from calculator.engines.base import Engine
 from calculator.engines.llamacpp.architectures import (
     FLASH_ATTN_FORCED_OFF,
     HEADLESS_LAYERS,
@@ -60,6 +61,7 @@ class LlamaCpp(Engine):
     cache_dtypes: ClassVar[tuple[str, ...]] = CACHE_TYPES
     additive: ClassVar[bool] = False
     verified_with: ClassVar[str] = VERIFIED
+    lighter_weights: ClassVar[tuple[str, ...]] = ("int4",)
 
     def __post_init__(self) -> None:
         """Check the options, and fill in what the front end decides."""

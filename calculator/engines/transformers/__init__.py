@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, cast
 
-from calculator.engines.base import CacheDtypes, Engine
+from calculator.engines.answers import CacheDtypes, Demand
+from calculator.engines.base import Engine
 from calculator.engines.rows import plan
 from calculator.engines.transformers import quantized
 from calculator.engines.transformers.kept import (
@@ -97,6 +99,17 @@ class Transformers(Engine):
         if self.cache != "dynamic" or self.release < VERIFIED:
             return self
         return replace(self, count="storage")
+
+    def demand(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> Callable[[int], Demand]:
+        if self.cache.startswith("offloaded"):
+            raise InvalidInput(
+                f"device is given, but a cache of kind {self.cache} lies in host memory; how much "
+                "of it is on the device at a time is not computed.",
+                field="device",
+            )
+        return Engine.demand(self, model, request, parallelism)
 
     def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
         return self.max_cache_len is None or request.longest <= self.max_cache_len

@@ -36,6 +36,17 @@ def held(spec: Spec, seq_len: int, encoder_seq_len: int, context_ranks: int = 1)
             assert_never(spec.rule)
 
 
+def most_held(spec: Spec, seq_len: int, encoder_seq_len: int, context_ranks: int = 1) -> int:
+    """Blocks a group must have on the way to `seq_len` tokens: a chunk's, before it is given back.
+
+    Beyond that `held` goes back and forth by a block, a window's start and end, and is as it is.
+    """
+    if spec.rule == "chunked" and seq_len > spec.reach:
+        before = held(spec, spec.reach, encoder_seq_len)
+        return max(before, held(spec, seq_len, encoder_seq_len))
+    return held(spec, seq_len, encoder_seq_len, context_ranks)
+
+
 def shared(
     spec: Spec, lengths: tuple[tuple[int, int], ...], prefix: int, context_ranks: int = 1
 ) -> int:

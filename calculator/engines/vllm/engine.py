@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from calculator.engines.base import CacheDtypes, Demand, Engine
-from calculator.engines.vllm.blocks import held
+from calculator.engines.answers import CacheDtypes, Demand
+from calculator.engines.base import Engine
+from calculator.engines.vllm.blocks import most_held
 from calculator.engines.vllm.command import vllm_serve
 from calculator.engines.vllm.flags import check_flags
 from calculator.engines.vllm.formats import cache_format
 from calculator.engines.vllm.items import blocks_held, items_of
+from calculator.engines.vllm.limits import check_prefix, lighter_than, limit_of
 from calculator.engines.vllm.notes import notes
 from calculator.engines.vllm.plan import Plan, blocks_per_request, plan_of
 from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
@@ -64,7 +66,7 @@ class Vllm(Engine):
         return release(self.version)
 
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
-        """Flag, else request, else the checkpoint's, else the model's; one for keys and values."""
+        """Flag, else request, else the checkpoint's or the model's; one for keys and values."""
         flag = cache_format(self.kv_cache_dtype)
         asked = {t for t in (request.key_dtype, request.value_dtype) if t}
         if len(asked) > 1:
@@ -160,19 +162,7 @@ class Vllm(Engine):
     def allocate(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, hands: Hands
     ) -> tuple[Item, ...]:
-        if request.shared_prefix_len and not self.prefix_caching(model):
-            raise InvalidInput(
-                f"shared_prefix_len is {request.shared_prefix_len:,}; vLLM shares blocks by prefix "
-                "caching, which is off here.",
-                field="shared_prefix_len",
-            )
-        kinds = {c.kind for g in model.layer_groups for c in g.caches}
-        if request.shared_prefix_len and "compressed_attention" in kinds:
-            raise InvalidInput(
-                f"shared_prefix_len is {request.shared_prefix_len:,}; what vLLM shares of "
-                "compressed attention's blocks of different lengths is not computed.",
-                field="shared_prefix_len",
-            )
+        check_prefix(self, model, request)
         cache_type = self.dtypes(model, request).key
         return items_of(self, model, cache_type, request, parallelism, hands)
 
@@ -196,7 +186,8 @@ class Vllm(Engine):
         block_bytes, context = ranks * sum(pool.stage_bytes), _context_ranks(parallelism)
         encoder = request.encoder_seq_len or 0
         return [
-            block_bytes * sum(count * held(s, n, encoder, context) for s, count in pool.buckets)
+            block_bytes
+            * sum(count * most_held(s, n, encoder, context) for s, count in pool.buckets)
             for n in lengths
         ]
 
@@ -225,21 +216,31 @@ class Vllm(Engine):
         """
         pool = self.pool(model, request, parallelism)
         largest = max(pool.stage_bytes)
-        shortest = self.max_model_len or 0
+        shortest, override = self.max_model_len or 0, self.num_gpu_blocks_override
 
         def at(seq_len: int) -> Demand:
             blocks = blocks_per_request(self, pool, max(seq_len, shortest), parallelism)
-            return Demand(blocks * largest, largest)
+            return Demand(max(blocks, (override or 0) - 1) * largest, largest)
 
         return at
 
-    def lighter(self) -> tuple[tuple[str, Engine], ...]:
-        """Fewer tokens in flight, which windows and chunks are reckoned with."""
-        fewer = tuple(n for n in (2048, 512) if n < self.max_num_batched_tokens)
-        return tuple(
-            (f"--max-num-batched-tokens {n}", replace(self, max_num_batched_tokens=n))
-            for n in fewer
-        )
+    @property
+    def bounded(self) -> bool:
+        return self.max_model_len is not None or self.num_gpu_blocks_override is not None
+
+    @property
+    def max_sequences(self) -> int | None:
+        """`max_num_seqs` may not be more (`config/scheduler.py`)."""
+        return self.max_num_batched_tokens
+
+    def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
+        return not self.limit(model, request, parallelism)
+
+    def limit(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> str:
+        return limit_of(self, model, request, parallelism)
+
+    def lighter(self, request: Request) -> tuple[tuple[str, Engine], ...]:
+        return lighter_than(self, request)
 
     def pool_of_blocks(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int

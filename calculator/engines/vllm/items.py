@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from calculator.dtypes import Dtype
-from calculator.engines.vllm.blocks import held, shared
+from calculator.engines.vllm.blocks import most_held, shared
 from calculator.engines.vllm.groups import Layer
 from calculator.engines.vllm.pool import Pool, pool_of
 from calculator.engines.vllm.spec import Spec, Stored, slots_of_block
@@ -30,7 +30,7 @@ def blocks_held(
     if not lengths:
         return 0
     encoder = request.encoder_seq_len or 0
-    total = sum(count * held(spec, n, encoder, context_ranks) for n, count in lengths)
+    total = sum(count * most_held(spec, n, encoder, context_ranks) for n, count in lengths)
     if request.shared_prefix_len:
         total -= shared(spec, lengths, request.shared_prefix_len, context_ranks)
     return total
