@@ -52,7 +52,7 @@ def load_named(name: str) -> ModelSpec:
         return model_from_hub(text)
     raise SourceUnavailable(
         f"model is {shown(text)}; it is neither a preset (see kvcalc presets) nor an existing file"
-        f"{_nearest(text)}.",
+        f"{_nearest(text)}",
         field="model",
     )
 
@@ -197,4 +197,4 @@ def _nearest(text: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(text.lower()[:80], [*preset_paths(), *aliases()], n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f"; did you mean {near[0]}?" if near else "."

@@ -107,7 +107,7 @@ def load_device(text: object) -> Device:
         return found
     raise InvalidInput(
         f"device is {shown(text)}; expected an id (see kvcalc devices) or a memory such as 64 GB"
-        f"{_nearest(text)}.",
+        f"{_nearest(text)}",
         field="device",
     )
 
@@ -147,4 +147,4 @@ def _nearest(text: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(_squashed(text), _by_name(), n=1, cutoff=0.6)
-    return f"; did you mean {_by_name()[near[0]].id}?" if near else ""
+    return f"; did you mean {_by_name()[near[0]].id}?" if near else "."
