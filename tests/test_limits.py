@@ -71,8 +71,14 @@ def test_a_chunk_counts_before_it_is_given_back(tokens, sequences):
     )
     assert shorter.needed_bytes_per_device <= found.needed_bytes_per_device
     assert found.max_seq_len.low <= found.max_seq_len.high
-    fp = found.footprint
-    assert fp.num_bytes >= fp.fixed_bytes + fp.bytes_per_token * tokens * 0
+
+
+@pytest.mark.parametrize("tokens", [8_192, 16_384, 20_000])
+def test_one_more_token_is_what_the_next_block_adds(tokens):
+    engine, model = kv.engine("vllm"), kv.load_model("llama-4-scout")
+    now, later = (kv.footprint(model, kv.Request(seq_len=n), engine) for n in (tokens, tokens + 16))
+    assert later.num_bytes - now.num_bytes == 16 * now.bytes_per_token
+    assert later.fixed_bytes == now.fixed_bytes
 
 
 @pytest.mark.parametrize(
