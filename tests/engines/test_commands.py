@@ -36,9 +36,9 @@ def test_ideal_is_no_program():
     ("model", "flags", "types", "flag"),
     [
         ("llama-3-8b", {"kv_cache_dtype": "bf16"}, {}, "bfloat16"),
-        ("llama-3-8b", {"kv_cache_dtype": "fp16"}, {}, "float16"),
+        ("llama-2-7b", {"kv_cache_dtype": "fp16"}, {}, "float16"),
         ("llama-3-8b", {"kv_cache_dtype": "fp8_e4m3"}, {}, "fp8_e4m3"),
-        ("llama-3-8b", {}, {"key_dtype": "fp16"}, "float16"),
+        ("llama-2-7b", {}, {"key_dtype": "fp16"}, None),
         ("llama-3-8b", {}, {"value_dtype": "fp8"}, "fp8"),
         ("llama-3-8b", {}, {"key_dtype": "bf16"}, None),
         ("qwen3.6-27b-nvfp4", {}, {"key_dtype": "bf16"}, "bfloat16"),

@@ -190,7 +190,7 @@ def test_bytes_of_a_token_by_type(flags, num_bytes):
         ({}, 1_152, 64),
         ({"kv_cache_dtype": "fp8"}, 656, 64),
         ({"kv_cache_dtype": "fp8_ds_mla"}, 656, 64),
-        ({"kv_cache_dtype": "nvfp4_ds_mla"}, 352, 64),
+        ({"kv_cache_dtype": "nvfp4_ds_mla", "attention_backend": "FLASHMLA_SPARSE"}, 352, 64),
         ({"kv_cache_dtype": "fp8", "attention_backend": "FLASHINFER_MLA_SPARSE"}, 576, 64),
     ],
 )

@@ -1,4 +1,4 @@
-"""Attention backends → the kernel block sizes they take, and which of them vLLM picks."""
+"""Attention backends → the kernel blocks, heads and cache types they take, and vLLM's pick."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from calculator.engines.vllm.formats import DS_MLA, PER_TOKEN_HEAD
 from calculator.errors import InvalidInput, shown
 
 DEFAULT_BLOCK_SIZE = 16
-SIXTEEN_BIT = ("bf16", "fp16")
+Widths = tuple[int, ...] | range
+ANY = range(1, 2**31)
 
 
 class Backend(NamedTuple):
-    """Kernel blocks: any multiple of `multiple`, or only `sizes`; for latent or plain attention."""
+    """Kernel blocks: any multiple of `multiple`, or only `sizes`; for latent or plain attention.
+
+    `formats` are `--kv-cache-dtype` as vLLM spells them, `widths` those of heads, or of a latent
+    row.
+    """
 
     latent: bool
     sparse: bool
     multiple: int
     sizes: tuple[int, ...]
     formats: tuple[str, ...]
+    widths: Widths = ANY
 
     @property
     def smallest(self) -> int:
@@ -38,64 +44,134 @@ class Backend(NamedTuple):
         return max(fitting, default=min(self.sizes))
 
 
-_FP8 = (*SIXTEEN_BIT, "fp8")
+class Wanted(NamedTuple):
+    """What a backend must do: a cache type as vLLM spells it, and the attention of a model.
+
+    `widths` are of heads, or of the latent row; `cross` tells attention to an encoder's output,
+    `tokens_shared` decode-context parallelism, which not every backend does.
+    """
+
+    format: str
+    latent: bool
+    sparse: bool
+    widths: tuple[int, ...] = ()
+    cross: bool = False
+    tokens_shared: bool = False
+
+    @property
+    def rows(self) -> str:
+        found = " or ".join(f"{width}" for width in self.widths)
+        return f"rows of {found} elements" if self.latent else f"heads of {found}"
+
+
+_SIXTEEN = ("float16", "bfloat16")
+_FP8 = (*_SIXTEEN, "fp8", "fp8_e4m3")
+_BOTH_FP8 = (*_FP8, "fp8_e5m2")
 _SCALED = tuple(PER_TOKEN_HEAD)
-# `get_supported_kernel_block_sizes` and `supported_kv_cache_dtypes` of v1/attention/backends/*.py
+_MLA = (320, 512, 576)  # mla_attention.py:MLACommonBackend
+_ROWS = (512, 576)
+# `get_supported_kernel_block_sizes`, `supported_kv_cache_dtypes` and `supports_head_size` or
+# `get_supported_head_sizes` of v1/attention/backends/*.py and, for MiniMax-M3, of
+# models/minimax_m3/common/sparse_attention.py
 BACKENDS = {
-    "FLASH_ATTN": Backend(False, False, 16, (), _FP8),
-    "TRITON_ATTN": Backend(False, False, 16, (), (*_FP8, *_SCALED)),
-    "FLEX_ATTENTION": Backend(False, False, 16, (), SIXTEEN_BIT),
-    "FLASHINFER": Backend(False, False, 0, (16, 32, 64), (*_FP8, "nvfp4")),
-    "FLASH_ATTN_MLA": Backend(True, False, 16, (), SIXTEEN_BIT),
-    "TRITON_MLA": Backend(True, False, 16, (), (*_FP8, *_SCALED)),
-    "FLASHMLA": Backend(True, False, 0, (64,), _FP8),
-    "FLASHINFER_MLA": Backend(True, False, 0, (32, 64), _FP8),
-    "CUTLASS_MLA": Backend(True, False, 0, (128,), _FP8),
-    "FLASH_ATTN_MLA_SPARSE": Backend(True, True, 64, (), SIXTEEN_BIT),
-    "FLASHMLA_SPARSE": Backend(True, True, 64, (), (*SIXTEEN_BIT, *DS_MLA)),
-    "MINIMAX_M3_SPARSE": Backend(False, True, 0, (128,), _FP8),
-    "FLASHINFER_MLA_SPARSE": Backend(True, True, 32, (), _FP8),
+    "FLASH_ATTN": Backend(False, False, 16, (), _FP8, range(8, 513, 8)),
+    "TRITON_ATTN": Backend(False, False, 16, (), (*_BOTH_FP8, *_SCALED), ANY[31:]),
+    "FLEX_ATTENTION": Backend(False, False, 16, (), _SIXTEEN),
+    "FLASHINFER": Backend(
+        False, False, 0, (16, 32, 64), (*_BOTH_FP8, "nvfp4", "nvfp4_4over6"), (64, 128, 256, 512)
+    ),
+    "FLASH_ATTN_MLA": Backend(True, False, 16, (), _SIXTEEN, _MLA),
+    "TRITON_MLA": Backend(True, False, 16, (), _FP8),
+    "FLASHMLA": Backend(True, False, 0, (64,), _FP8, _MLA),
+    "FLASHINFER_MLA": Backend(True, False, 0, (32, 64), _FP8, _MLA),
+    "CUTLASS_MLA": Backend(True, False, 0, (128,), _FP8, _MLA),
+    "FLASH_ATTN_MLA_SPARSE": Backend(True, True, 64, (), _SIXTEEN),
+    "FLASHMLA_SPARSE": Backend(True, True, 64, (), ("bfloat16", "fp8", *DS_MLA), _ROWS),
+    "MINIMAX_M3_SPARSE": Backend(False, True, 0, (128,), _BOTH_FP8[1:], (128,)),
+    "FLASHINFER_MLA_SPARSE": Backend(True, True, 32, (), _FP8, _ROWS),
+    "FLASHINFER_MLA_SPARSE_SM90": Backend(True, True, 64, (), _FP8[1:], _ROWS),
 }
 INDEXER = Backend(True, True, 0, (64,), ("fp8",))
 
 # The order in which vLLM tries them on Hopper (platforms/cuda.py:_get_backend_priorities).
 _PLAIN = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
 _LATENT = ("FLASH_ATTN_MLA", "FLASHMLA", "TRITON_MLA")
-_SPARSE = ("FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE")
+_SPARSE = ("FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE", "FLASHINFER_MLA_SPARSE_SM90")
+_SPARSE_OF_512 = ("FLASHINFER_MLA_SPARSE_SM90", "FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE")
 _SPARSE_PLAIN = ("MINIMAX_M3_SPARSE",)  # models/minimax_m3/common/sparse_attention.py
 # without `supports_dcp`: they return no softmax sums that would join the ranks' parts
 _NO_CONTEXT_RANKS = (
     "TRITON_ATTN", "FLEX_ATTENTION", "FLASH_ATTN_MLA_SPARSE", "MINIMAX_M3_SPARSE",
+    "FLASHINFER_MLA_SPARSE_SM90",
 )  # fmt: skip
-_WIDTHS = {"FLASH_ATTN_MLA": (576,), "FLASHMLA": (576,), "TRITON_MLA": (320, 512, 576)}
+_DECODER_ONLY = ("FLASHINFER", "FLEX_ATTENTION")  # `supports_attn_type`
+# taken on Blackwell only (flashinfer.py:supports_kv_cache_dtype,
+# flashmla_sparse.py:supports_combination)
+_NOT_ON_HOPPER = ("nvfp4_4over6", "nvfp4_ds_mla")
 
 
-def pick(
-    name: str, latent_width: int | None, sparse: bool, block_size: int | None, tokens_shared: bool
-) -> str:
-    """The backend vLLM takes on a Hopper GPU for a cache type, latent width and block size.
-
-    `tokens_shared` tells decode-context parallelism, which not every backend does.
-    """
-    order: tuple[str, ...] = _PLAIN if latent_width is None else _LATENT
-    if sparse:
-        order = _SPARSE_PLAIN if latent_width is None else _SPARSE
-    for candidate in order:
-        backend = BACKENDS[candidate]
-        wide = latent_width is None or latent_width in _WIDTHS.get(candidate, (latent_width,))
-        fits = block_size is None or backend.takes(block_size)
-        if tokens_shared and candidate in _NO_CONTEXT_RANKS:
-            continue
-        if name in backend.formats and wide and fits:
-            return candidate
-    what = "latent " if latent_width is not None else ""
-    rows = f" with rows of {latent_width} elements" if latent_width else ""
-    block = f" and block_size {block_size}" if block_size else ""
+def pick(wanted: Wanted, block_size: int | None) -> str:
+    """The backend vLLM takes on a Hopper GPU: the first that does all of it and takes the block."""
+    doing = [name for name in _order(wanted) if _does(name, wanted)]
+    if not doing:
+        raise _nothing_does(wanted)
+    for name in doing:
+        if block_size is None or BACKENDS[name].takes(block_size):
+            return name
+    smallest = min(BACKENDS[name].smallest for name in doing)
     raise InvalidInput(
-        f"kv_cache_dtype is {name}; no {what}attention backend of vLLM on a Hopper GPU takes "
-        f"it{rows}{block}. Name another with attention_backend, or another type.",
-        field="block_size" if block_size else "kv_cache_dtype",
+        f"block_size is {block_size}; vLLM's attention backends for {wanted.format} take "
+        f"{_multiples(smallest, block_size or 0)}.",
+        field="block_size",
     )
+
+
+def _order(wanted: Wanted) -> tuple[str, ...]:
+    if wanted.sparse:
+        if not wanted.latent:
+            return _SPARSE_PLAIN
+        return _SPARSE_OF_512 if wanted.widths == (512,) else _SPARSE
+    return _LATENT if wanted.latent else _PLAIN
+
+
+def _does(name: str, wanted: Wanted) -> bool:
+    """All that `backend.py:validate_configuration` asks but for the block size."""
+    return not (
+        wanted.format not in BACKENDS[name].formats
+        or wanted.format in _NOT_ON_HOPPER
+        or _wrong_widths(name, wanted)
+        or (wanted.cross and name in _DECODER_ONLY)
+        or (wanted.tokens_shared and name in _NO_CONTEXT_RANKS)
+    )
+
+
+def _wrong_widths(name: str, wanted: Wanted) -> list[int]:
+    """Widths it does not take, 64 in nvfp4 among them (`flashinfer.py:supports_combination`)."""
+    misread = (64,) if wanted.format == "nvfp4" else ()
+    return [w for w in wanted.widths if w not in BACKENDS[name].widths or w in misread]
+
+
+def _nothing_does(wanted: Wanted) -> InvalidInput:
+    """Which backend takes the type, and what of the model it does not take."""
+    kind = "latent attention" if wanted.latent else "attention"
+    what = f"kv_cache_dtype is {wanted.format}; no {kind} backend of vLLM on a Hopper GPU takes it"
+    taking = [n for n in _order(wanted) if wanted.format in BACKENDS[n].formats]
+    narrow = [n for n in taking if wanted.format not in _NOT_ON_HOPPER and _wrong_widths(n, wanted)]
+    if narrow:
+        what += f" with {wanted.rows} (v1/attention/backends: {', '.join(narrow)})"
+    return InvalidInput(
+        f"{what}. Name another with attention_backend, or another type.", field="kv_cache_dtype"
+    )
+
+
+def _multiples(of: int, near: int) -> str:
+    """
+    >>> _multiples(16, 17), _multiples(64, 17)
+    ('a multiple of 16: 16 or 32', 'a multiple of 64: 64')
+    """
+    below = near // of * of
+    either = f"{below} or {below + of}" if below else f"{of}"
+    return f"a multiple of {of}: {either}"
 
 
 def known_backend(name: object) -> str:
@@ -108,21 +184,28 @@ def known_backend(name: object) -> str:
     return name.upper()
 
 
-def checked(asked: str, name: str, latent_width: int | None, sparse: bool) -> str:
-    """The backend asked for, refused where it does not do this attention or cache type."""
+def checked(asked: str, wanted: Wanted) -> str:
+    """The backend asked for, refused where it does not do this attention, cache type or width."""
     asked = known_backend(asked)
-    backend, wanted = BACKENDS[asked], (latent_width is not None, sparse)
-    if (backend.latent, backend.sparse) != wanted:
-        others = [n for n, b in BACKENDS.items() if (b.latent, b.sparse) == wanted]
+    backend, kind = BACKENDS[asked], (wanted.latent, wanted.sparse)
+    if (backend.latent, backend.sparse) != kind:
+        others = [n for n, b in BACKENDS.items() if (b.latent, b.sparse) == kind]
         raise InvalidInput(
             f"attention_backend is {asked}; for this model's attention vLLM has "
             f"{', '.join(others)}.",
             field="attention_backend",
         )
-    if name not in backend.formats:
+    if wanted.format not in backend.formats:
         raise InvalidInput(
-            f"kv_cache_dtype is {name}; backend {asked} takes {', '.join(backend.formats)}.",
+            f"kv_cache_dtype is {wanted.format}; backend {asked} takes "
+            f"{', '.join(backend.formats)}.",
             field="kv_cache_dtype",
+        )
+    if any(width not in backend.widths for width in wanted.widths):
+        raise InvalidInput(
+            f"attention_backend is {asked}; it does not take this model's {wanted.rows} "
+            "(backend.py:supports_head_size).",
+            field="attention_backend",
         )
     return asked
 
@@ -130,13 +213,16 @@ def checked(asked: str, name: str, latent_width: int | None, sparse: bool) -> st
 def check_tokens_shared(backend: str, name: str) -> None:
     """Refuses a backend or cache type that decode-context parallelism does not do.
 
-    Source: `backend.py:validate_configuration`, `flashmla_sparse.py:FlashMLASparseImpl.__init__`.
+    Source: `backend.py:validate_configuration`, `flashmla_sparse.py:FlashMLASparseImpl.__init__`,
+    `flashinfer.py:FlashInferMetadataBuilder.__init__`.
     """
     why = ""
     if backend in _NO_CONTEXT_RANKS:
         why = f"attention backend {backend} does not do it"
     elif backend == "FLASHMLA_SPARSE" and name not in DS_MLA:
         why = f"sparse latent attention does it with fp8 or nvfp4_ds_mla only, not with {name}"
+    elif name == "nvfp4":
+        why = "FLASHINFER does not read nvfp4 with it on a Hopper GPU"
     if why:
         raise InvalidInput(
             f"decode_context_parallel_size is more than 1; {why}.",

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from calculator.engines.vllm.formats import spelled
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism
 from calculator.request import Request
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 HUB = "https://huggingface.co/"
 OWN = ("version", "max_model_len", "kv_cache_dtype")  # ours, or written below
 LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"
-SPELLED = {"bf16": "bfloat16", "fp16": "float16"}  # config/cache.py:CacheDType
 
 
 def vllm_serve(
@@ -42,7 +42,7 @@ def vllm_serve(
             words += [f"--{size}", str(value)]
     cache = _cache_dtype(engine, model, request)
     if cache != "auto":
-        words += ["--kv-cache-dtype", SPELLED.get(cache, cache)]
+        words += ["--kv-cache-dtype", spelled(cache, cache)]
     words += ["--gpu-memory-utilization", f"{share:g}"]
     return shlex.join([*words, *_flags(engine)])
 

@@ -20,6 +20,8 @@ FLAGS = {
     "int4_per_token_head": "int4_per_token_head",
     "fp8_ds_mla": "fp8_ds_mla", "nvfp4_ds_mla": "nvfp4_ds_mla",
 }  # fmt: skip
+SIXTEEN_BIT = ("float16", "bfloat16")
+_SHORT = {FLAGS[name]: name for name in SIXTEEN_BIT}
 PER_TOKEN_HEAD = {
     "int8_per_token_head": DTYPES["int8"],
     "fp8_per_token_head": DTYPES["fp8"],
@@ -45,6 +47,16 @@ def cache_format(flag: object, *, field: str = "kv_cache_dtype") -> str | None:
             field=field,
         )
     return FLAGS[flag]
+
+
+def spelled(flag: str, cache_type: str) -> str:
+    """vLLM's name of a cache type: of the flag that was given, else of the type decided on.
+
+    >>> spelled("fp8_e5m2", "fp8"), spelled("fp16", "fp16"), spelled("auto", "bf16")
+    ('fp8_e5m2', 'float16', 'bfloat16')
+    """
+    name = cache_type if flag == "auto" else flag
+    return _SHORT.get(name, name)
 
 
 def attention_tensors(cache: AttentionCache, growth: Growth, name: str) -> tuple[StateTensor, ...]:

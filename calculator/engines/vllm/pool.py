@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calculator.dtypes import DTYPES
 from calculator.engines.vllm import backends as choice
 from calculator.engines.vllm import compressed
+from calculator.engines.vllm.chosen import PLAIN_INDEX, backend_of
 from calculator.engines.vllm.context import check_context_parallel
 from calculator.engines.vllm.formats import BF16, FP32, state_dtype
 from calculator.engines.vllm.groups import Group, Layer, groups_of, kept_whole, packed_groups_of
@@ -114,8 +115,7 @@ def _layout(
 ) -> Layout:
     """One page a cache, each of what its layer keeps of a block's tokens."""
     ranks, context = parallelism.tensor_parallel_size, parallelism.decode_context_parallel_size
-    cache_type = _canonical(cache_type, engine, caches)
-    backend = _backend(model, cache_type, engine, caches, context > 1)
+    backend, cache_type = backend_of(engine, model, cache_type, caches, context > 1)
     types = types_of(engine, model, cache_type)
     whole = engine.keeps_whole(model)
     kept = {(t, i): stored(c, types, whole, ranks) for t, i, c in caches}
@@ -149,47 +149,8 @@ def types_of(engine: Vllm, model: ModelSpec, cache_type: str) -> Types:
     return Types(cache_type, convolution, state or convolution)
 
 
-# index keys in bf16 whatever the cache type (models/minimax_m3/common/indexer.py)
-PLAIN_INDEX = ("minimax_m3", "minimax_m3_text", "minimax_m3_vl")
 FP32_STATES = ("nemotron_h", "nemotron_h_puzzle", "qwen3_5", "qwen3_5_moe", "qwen3_5_text",
                "qwen3_5_moe_text")  # fmt: skip
-
-
-def _canonical(cache_type: str, engine: Vllm, caches: list[tuple[str, int, LayerCache]]) -> str:
-    """fp8 on FLASHMLA_SPARSE is the packed row (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
-    kinds = {c.kind for _, _, c in caches}
-    sparse = {"latent_attention", "sparse_indexer"} <= kinds
-    asked = (engine.attention_backend or "FLASHMLA_SPARSE").upper()
-    if sparse and cache_type == "fp8" and asked == "FLASHMLA_SPARSE":
-        return "fp8_ds_mla"
-    return cache_type
-
-
-def _backend(
-    model: ModelSpec,
-    cache_type: str,
-    engine: Vllm,
-    caches: list[tuple[str, int, LayerCache]],
-    tokens_shared: bool,
-) -> str:
-    widths = {
-        c.kv_lora_rank + c.qk_rope_head_dim for _, _, c in caches if isinstance(c, LatentAttention)
-    }
-    sparse = any(isinstance(c, SparseIndexer) for _, _, c in caches)
-    if sparse and not widths and model.model_type not in PLAIN_INDEX:
-        raise UnsupportedModel(
-            f"What vLLM keeps of {model.model_type}'s indexer beside plain attention is not "
-            "computed (calculator/engines/vllm/pool.py would do it).",
-            field="engine",
-        )
-    width = max(widths, default=None)
-    if engine.attention_backend is not None:
-        found = choice.checked(engine.attention_backend, cache_type, width, sparse)
-    else:
-        found = choice.pick(cache_type, width, sparse, engine.block_size, tokens_shared)
-    if tokens_shared:
-        choice.check_tokens_shared(found, cache_type)
-    return found
 
 
 def _specs(
@@ -256,14 +217,8 @@ def _spec(
 def _check_heads(
     caches: list[tuple[str, int, LayerCache]], backend: str, engine: Vllm, cache_type: str
 ) -> None:
-    """What Hopper's kernels do not do: nvfp4 for narrow heads, fp8 of wide ones in small pages."""
+    """What Hopper's kernel does not do: fp8 of wide heads in small pages."""
     heads = {c.head_dim for _, _, c in caches if isinstance(c, FullAttention | SlidingAttention)}
-    if cache_type == "nvfp4" and 64 in heads and engine.attention_backend is None:
-        raise InvalidInput(
-            "kv_cache_dtype is nvfp4; FLASHINFER refuses it for heads of 64 on a Hopper GPU "
-            "(flashinfer.py:supports_combination).",
-            field="kv_cache_dtype",
-        )
     block_size = engine.block_size or choice.DEFAULT_BLOCK_SIZE
     if 512 in heads and cache_type == "fp8" and backend == "FLASH_ATTN" and block_size % 64:
         raise InvalidInput(
