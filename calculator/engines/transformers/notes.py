@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from calculator.engines.accelerators import Accelerator, borrowed_budget
 from calculator.engines.transformers.kept import LATENT_SINCE, WITHOUT_CLASS
 from calculator.engines.transformers.options import STATIC
 from calculator.model import ModelSpec
@@ -38,6 +39,11 @@ def notes(engine: Transformers, model: ModelSpec, request: Request) -> tuple[str
     if len(request.lengths) > 1:
         found.append(f"One batch, padded: every sequence counts {request.longest:,} tokens.")
     return tuple(found)
+
+
+def device_notes(device: Accelerator) -> tuple[str, ...]:
+    """Sentences to stand beside the budget of a device."""
+    return (borrowed_budget("transformers"),)
 
 
 def _parts(engine: Transformers, model: ModelSpec, request: Request) -> list[str]:

@@ -271,7 +271,7 @@ class Vllm(Engine):
     def assumptions_on(
         self, model: ModelSpec, request: Request, parallelism: Parallelism
     ) -> tuple[str, ...]:
-        return notes(self, model, self.pool(model, request, parallelism), parallelism)
+        return notes(self, model, self.pool(model, request, parallelism), request, parallelism)
 
 
 @lru_cache(maxsize=1024)

@@ -1,23 +1,35 @@
-"""The defaults vLLM picked for a model, a sentence each with its source."""
+"""The defaults vLLM picked for a model or a device, a sentence each with its source."""
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from calculator.engines.accelerators import Accelerator
+from calculator.engines.vllm import compressed
 from calculator.engines.vllm.pool import Pool, types_of
 from calculator.engines.vllm.spec import Rule, rule_of
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism
+from calculator.request import Request
 
 if TYPE_CHECKING:
     from calculator.engines.vllm.engine import Vllm
 
 
-def notes(engine: Vllm, model: ModelSpec, pool: Pool, parallelism: Parallelism) -> tuple[str, ...]:
-    """What was assumed: GPU and backend, blocks, groups, windows, states, spread."""
+SERVED_BATCH = 8192
+HOPPER = ("h100-", "h200-", "gh200-")
+PLATFORMS = {"NVIDIA": "cuda", "AMD": "rocm"}
+
+
+def notes(
+    engine: Vllm, model: ModelSpec, pool: Pool, request: Request, parallelism: Parallelism
+) -> tuple[str, ...]:
+    """What was assumed: GPU and backend, blocks, groups, windows, states, prefix, spread."""
     rules = {rule_of(c) for g in model.layer_groups for c in g.caches}
     found = [_gpu(engine, pool), _moment(rules)]
+    found += _found_at_start(engine, rules, engine.keeps_whole(model), parallelism)
     if len(pool.groups) > 1:
         found.append(_groups(pool))
     if engine.keeps_whole(model) and rules & {"sliding", "chunked"}:
@@ -26,6 +38,7 @@ def notes(engine: Vllm, model: ModelSpec, pool: Pool, parallelism: Parallelism) 
         )
     if "state" in rules:
         found += _states(engine, model, pool, attention=bool(rules - {"state"}))
+    found += _prefix(pool, request, parallelism)
     if parallelism.tensor_parallel_size > 1 or parallelism.pipeline_parallel_size > 1:
         shared = parallelism.decode_context_parallel_size > 1
         found.append(
@@ -59,17 +72,71 @@ def _moment(rules: set[Rule]) -> str:
     )
 
 
+def _found_at_start(
+    engine: Vllm, rules: set[Rule], whole: bool, parallelism: Parallelism
+) -> list[str]:
+    """What the batch adds to one request before vLLM starts (`max_memory_usage_bytes`)."""
+    batch, found = engine.max_num_batched_tokens, []
+    asked = "as asked"
+    if batch == SERVED_BATCH:
+        asked = (
+            "vllm serve's own on a GPU of 70 to 160 GiB (engine/arg_utils.py:get_batch_defaults)"
+        )
+    if rules & {"sliding", "chunked"} and not whole:
+        in_flight = engine.in_flight_tokens(parallelism.pipeline_parallel_size)
+        found.append(
+            f"Found at start: a window or chunk counts {in_flight:,} tokens in flight on top, "
+            f"{in_flight // batch} × max_num_batched_tokens (config/vllm.py:max_in_flight_tokens); "
+            f"{batch:,} is {asked}."
+        )
+    if "cross" in rules:
+        found.append(
+            f"Found at start: cross attention counts {batch:,} encoder tokens, "
+            f"max_num_batched_tokens (config/scheduler.py:max_num_encoder_input_tokens), {asked}."
+        )
+    return found
+
+
 def _groups(pool: Pool) -> str:
     counts = Counter((len(g.members), g.spec.block_size) for g in pool.groups)
     sizes = ", ".join(
         f"{number} of {layers} with blocks of {tokens:,} tokens"
         for (layers, tokens), number in counts.items()
     )
+    packed = pool.backend == compressed.BACKEND
+    source = "_get_packed_kv_cache_groups" if packed else "_get_kv_cache_groups_uniform_page_size"
+    unused = "; one smaller than the largest leaves part of its blocks unused"
     return (
-        f"{len(pool.groups)} groups of layers share the pool: {sizes}; one with fewer layers than "
-        "the largest leaves part of its blocks unused "
-        "(kv_cache_planning.py:_get_kv_cache_groups_uniform_page_size)."
+        f"{len(pool.groups)} groups of layers share the pool: {sizes}"
+        f"{unused if _uneven(pool) else ''} (kv_cache_planning.py:{source})."
     )
+
+
+def _uneven(pool: Pool) -> bool:
+    """Whether some group is less than a block on some stage."""
+    return any(
+        group.page_bytes(first, end) < block_bytes
+        for (first, end), block_bytes in zip(pairwise(pool.starts), pool.stage_bytes, strict=True)
+        for group in pool.groups
+    )
+
+
+def _prefix(pool: Pool, request: Request, parallelism: Parallelism) -> list[str]:
+    """How much of a shared prefix is whole blocks, where that is not all of it."""
+    prefix, context = request.shared_prefix_len, parallelism.decode_context_parallel_size
+    blocks = {
+        spec.block_size * (context if spec.rule == "full" else 1)
+        for spec, _ in pool.buckets
+        if spec.rule not in ("state", "cross")
+    }
+    if not any(prefix % block for block in blocks):
+        return []
+    shared = " or ".join(f"{n:,}" for n in sorted({prefix - prefix % b for b in blocks}))
+    sizes = " or ".join(f"{block:,}" for block in sorted(blocks))
+    return [
+        f"Of the {prefix:,} tokens that are the same, vLLM shares whole blocks of {sizes} only: "
+        f"{shared} tokens (v1/core/kv_cache_utils.py:get_request_block_hasher)."
+    ]
 
 
 def _states(engine: Vllm, model: ModelSpec, pool: Pool, *, attention: bool) -> list[str]:
@@ -94,3 +161,30 @@ def _states(engine: Vllm, model: ModelSpec, pool: Pool, *, attention: bool) -> l
             "states, and holds 1, or 2 on the first token of a block (mamba_cache_mode align)."
         )
     return found
+
+
+def device_notes(device: Accelerator) -> tuple[str, ...]:
+    """What must stand beside the budget of a device that is no Hopper GPU.
+
+    A typed memory has no vendor: `_gpu` already says what it is taken for.
+    """
+    if not device.vendor or device.id.startswith(HOPPER):
+        return ()
+    rules = "attention backend, block size and cache types are those of an NVIDIA Hopper GPU"
+    if device.vendor == "Apple":
+        return (
+            f"vLLM has no GPU engine for {device.name}, on macOS it runs on the CPU "
+            f"(platforms/__init__.py:cpu_platform_plugin): {rules}.",
+        )
+    platform = PLATFORMS.get(device.vendor)
+    if device.id.startswith("arc-"):
+        platform = "xpu"
+    if platform is None:
+        return (
+            f"vLLM itself has no kernels for {device.name}, only a package beside it could run it "
+            f"(platforms/__init__.py:builtin_platform_plugins): {rules}.",
+        )
+    return (
+        f"vLLM's {rules}; {device.name} is none, and vLLM may choose others there "
+        f"(platforms/{platform}.py:get_attn_backend_cls).",
+    )

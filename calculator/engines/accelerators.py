@@ -1,0 +1,24 @@
+"""A device as engines know it; what of its budget is vLLM's and a guide for the others."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Accelerator(Protocol):
+    """The part of a device that decides an engine's rules; a typed memory has no vendor."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def vendor(self) -> str: ...
+
+
+def borrowed_budget(program: str) -> str:
+    """The sentence for a program whose own needs no public logs were read of."""
+    return (
+        "Share and other needs, unless given, are vLLM's (its --gpu-memory-utilization, 0.92, and "
+        f"its start-up logs): for {program} they are only a guide."
+    )
