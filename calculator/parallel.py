@@ -11,6 +11,8 @@ from calculator.units import checked_int
 Lengths: TypeAlias = tuple[tuple[int, int], ...]
 """(tokens, how many sequences have so many)"""
 
+MAX_SIZE = 2**14
+
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
@@ -28,7 +30,7 @@ class Parallelism:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            checked_int(field.name, getattr(self, field.name), at_most=2**14)
+            checked_int(field.name, getattr(self, field.name), at_most=MAX_SIZE)
         if self.tensor_parallel_size % self.decode_context_parallel_size:
             raise InvalidInput(
                 f"decode_context_parallel_size is {self.decode_context_parallel_size}; it shares "
@@ -58,9 +60,20 @@ def replicas(heads: int, ranks: int, tensor: str) -> int:
         return ranks // heads
     raise InvalidInput(
         f"tensor_parallel_size is {ranks}; the {heads:,} heads of {tensor} are neither a multiple "
-        "nor a divisor of it.",
+        f"nor a divisor of it; {_nearest_sizes(heads, ranks)} would do for them.",
         field="tensor_parallel_size",
     )
+
+
+def _nearest_sizes(heads: int, ranks: int) -> str:
+    """The next smaller and larger numbers of ranks that `heads` can be dealt to.
+
+    >>> _nearest_sizes(8, 3), _nearest_sizes(8, 12)
+    ('2 and 4', '8 and 16')
+    """
+    sizes = [n for n in range(1, MAX_SIZE + 1) if heads % n == 0 or n % heads == 0]
+    below, above = [n for n in sizes if n < ranks], [n for n in sizes if n > ranks]
+    return " and ".join(str(n) for n in below[-1:] + above[:1])
 
 
 def context_copies(copies: int, context_ranks: int, tensor: str) -> int:

@@ -97,7 +97,10 @@ class Scenario(NamedTuple):
 
         allowed = ESTIMATE_OPTIONS + (CAPACITY_OPTIONS if name == "capacity" else ())
         words = ["kvcalc", name, dict(self.options)["model"]]
+        names = [option for option, _ in self.options]
         for option, value in self.options:
+            if option == "weights_dtype" and "weights_bytes" in names:
+                continue  # it is not used then, and the command line refuses both
             if option in allowed and option != "model":
                 words += [f"--{option.replace('_', '-')}", value]
         return shlex.join(words)
@@ -118,6 +121,7 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
             raise InvalidInput("model is missing; give a preset, a file or a name.", field="model")
         model = load_model(str(given["model"]))
     request, notes = _request(given, model)
+    notes += _unused(given, model)
     flags = dict(_flag(text) for text in _listed(given.get("set", ())))
     device, num_devices, capacity_options = _capacity_options(given)
     parallelism = _parallelism(given, num_devices)
@@ -165,6 +169,22 @@ def _request(given: Mapping[str, Any], model: ModelSpec) -> tuple[Request, tuple
         shared_prefix_len=0 if str(prefix) == "0" else parse_tokens("shared_prefix", prefix),
     )
     return request, notes
+
+
+def _unused(given: Mapping[str, Any], model: ModelSpec) -> tuple[str, ...]:
+    """A sentence for each option that another one, or the model, leaves no use for."""
+    found = []
+    if "encoder_context" in given and not model.has_encoder:
+        found.append(f"Not used: encoder_context, since {model.name} has no encoder.")
+    weights = [n for n in ("weights_dtype",) if given.get(n, "auto") != "auto"]
+    if "kv_bytes_per_device" in given:
+        names = ("device", "device_memory", "weights_bytes", "overhead", "share")
+        unused = ", ".join([n for n in names if n in given] + weights)
+        why = "kv_bytes_per_device says what there is for the cache"
+        found += [f"Not used: {unused}, since {why}."] if unused else []
+    elif "weights_bytes" in given and weights:
+        found.append("Not used: weights_dtype, since weights_bytes says how large they are.")
+    return tuple(found)
 
 
 def _check_decoded(engine: Engine, request: Request) -> None:

@@ -108,3 +108,24 @@ def test_a_bad_option_is_named_with_its_value(changed, named):
 )
 def test_ranges(text, sizes):
     assert parse_range("overhead", text) == sizes
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"kv_bytes_per_device": "40GB"},
+            "Not used: device, overhead, share, weights_dtype, since",
+        ),
+        ({"weights_bytes": "9GB"}, "Not used: weights_dtype, since weights_bytes says"),
+        ({"encoder_context": "9"}, "Not used: encoder_context, since Llama-3.1-8B has no encoder."),
+    ],
+)
+def test_an_option_without_use_is_said(given, said):
+    assert scenario({**OPTIONS, **given}).notes[0].startswith(said)
+
+
+def test_the_command_leaves_out_what_has_no_use():
+    command = scenario({**OPTIONS, "weights_bytes": "9GB"}).command("capacity")
+    assert "--weights-bytes 9GB" in command
+    assert "--weights-dtype" not in command

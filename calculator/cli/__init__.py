@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(words)
     except CalculatorError as error:
-        print(f"error: {_one_line(str(error))}", file=sys.stderr)
+        print(f"error: {_one_line(_message(error, words))}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -93,6 +93,15 @@ def _help() -> str:
     lines = ["usage: kvcalc COMMAND …    (kvcalc COMMAND --help says more)", ""]
     lines += [f"  {name:<10} {text}" for name, text in COMMANDS.items()]
     return "\n".join([*lines, "", "  example: kvcalc estimate llama-3-8b --context 8k"])
+
+
+def _message(error: CalculatorError, words: list[str]) -> str:
+    """What the error says; where it is about an input, with the option that sets it."""
+    if not isinstance(error, InvalidInput) or words[:1] == ["import"]:
+        return str(error)
+    from calculator.cli.options import naming_options
+
+    return naming_options(str(error), words)
 
 
 def _one_line(text: str) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 
 from calculator.cli import CHECK_FAILED, OK
-from calculator.cli.options import add_capacity_options, add_estimate_options, option_texts
+from calculator.cli.options import (
+    add_capacity_options,
+    add_estimate_options,
+    option_texts,
+    scenario_of,
+)
 from calculator.cli.text import bullets, print_json, table
-from calculator.scenario import scenario
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from calculator.verdict import verdict_text
 
-    asked = scenario(option_texts(arguments))
+    asked = scenario_of(option_texts(arguments))
     found = asked.capacity()
     if arguments.json:
         print_json(asked.to_dict(found))

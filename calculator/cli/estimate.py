@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from calculator.cli.options import add_estimate_options, option_texts
+from calculator.cli.options import add_estimate_options, option_texts, scenario_of
 from calculator.cli.text import bullets, print_json, table
 from calculator.footprint import Footprint
-from calculator.scenario import scenario
 from calculator.units import format_gib
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    asked = scenario(option_texts(arguments))
+    asked = scenario_of(option_texts(arguments))
     found = asked.footprint()
     if arguments.json:
         print_json(asked.to_dict(found))

@@ -7,10 +7,10 @@ import os
 from typing import Any
 
 from calculator.cli import CHECK_FAILED, OK
-from calculator.cli.options import add_estimate_options, option_texts
+from calculator.cli.options import add_estimate_options, option_texts, scenario_of
 from calculator.cli.text import bullets, print_json, table
 from calculator.errors import InvalidInput, UnsupportedModel
-from calculator.scenario import Scenario, scenario
+from calculator.scenario import Scenario
 from calculator.units import format_gib, parse_bytes, parse_count
 from calculator.verify.jobs import METHODS, Job, job_of
 
@@ -75,7 +75,7 @@ def _job(arguments: argparse.Namespace) -> tuple[Job, tuple[str, ...]]:
     }
     config = _published_config(arguments.model) if arguments.method == "real-model" else None
     try:
-        asked: Scenario = scenario(options)
+        asked: Scenario = scenario_of(options)
     except UnsupportedModel:
         if config is None:
             raise

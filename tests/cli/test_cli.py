@@ -99,3 +99,46 @@ def test_help_of_every_command():
 
     for command in COMMANDS:
         assert "usage: kvcalc" in kvcalc(command, "--help").stdout
+
+
+# words → what stands in the line: the field's own name, and the option that sets it
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("estimate", "flan-t5-xxl"), "encoder_seq_len (--encoder-context) is missing"),
+        (("estimate", "llama-3-8b", "--kv-dtype", "q9"), "key_dtype (--kv-dtype) is 'q9'"),
+        (("estimate", "llama-3-8b", "--k-dtype=q9"), "key_dtype (--k-dtype) is 'q9'"),
+        (("estimate", "llama-3-8b", "--tp", "3"), "tensor_parallel_size (--tp) is 3"),
+        (("estimate", "llama-3-8b", "--tp", "3"), "2 and 4 would do"),
+        (("estimate", "deepseek-v3", "--tp", "8", "--dcp", "3"),
+         "decode_context_parallel_size (--dcp) is 3"),
+        (("capacity", "llama-3-8b", "--device", "h100", "--devices", "2", "--engine", "llama.cpp"),
+         "tensor_parallel_size (--devices) is 2"),
+        (("capacity", "llama-3-8b", "--device", "h100", "--devices", "4", "--tp", "2"),
+         "num_devices (--devices) is 4"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_option_that_was_typed(words, said, capsys):
+    from calculator.cli import main
+
+    assert main(list(words)) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--encoder-context", "9"), "encoder_context is 9, but Llama-3-8B has no encoder"),
+        (("--weights-dtype", "fp8", "--weights-bytes", "9GB"), "not allowed with"),
+    ],
+)
+def test_an_option_without_use_is_refused(words, said, capsys):
+    from calculator.cli import main
+
+    assert main(["capacity", "llama-3-8b", "--device", "h100", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_model_may_be_more_than_a_preset():
+    found = kvcalc("estimate", "--help").stdout
+    assert all(word in found for word in ("preset", "config.json", "GGUF", ".toml", "Hub"))
