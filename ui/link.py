@@ -9,7 +9,7 @@ import streamlit as st
 from calculator.capacity import Capacity
 from calculator.errors import CalculatorError, shown
 from calculator.scenario import LINK_VERSION, parse_range
-from calculator.units import format_gib
+from calculator.units import format_gib, parse_count
 from ui import pasted
 from ui.scenario import DEFAULTS, LIMITS, NAMES, problem_with
 
@@ -29,6 +29,12 @@ def read_link() -> None:
             pasted.take_from_link(code)
         except CalculatorError as error:
             notes.append(str(error))
+    if len(flags := st.query_params.get_all("set")) > 1:  # one each, as the API takes them
+        st.query_params["set"] = ",".join(flags)
+        changed = True
+    if ranks := st.query_params.get("tp"):
+        notes += _take_tensor_ranks(ranks)
+        changed = True
     for name in list(st.query_params):
         if name in OTHERS:
             continue
@@ -52,6 +58,23 @@ def read_link() -> None:
     st.session_state[GIVEN] = {name: st.query_params[name] for name in given}
     if changed:
         st.rerun()  # widgets take their first values from the query the run started with
+
+
+def _take_tensor_ranks(text: str) -> list[str]:
+    """Tensor ranks in a link → devices, which the page asks for; a sentence where they disagree."""
+    del st.query_params["tp"]
+    try:
+        ranks = parse_count("tp", text, at_most=LIMITS["devices"])
+        pp, dp = (parse_count(name, st.query_params.get(name, 1)) for name in ("pp", "dp"))
+        devices = ranks * pp * dp
+        told = parse_count("devices", st.query_params.get("devices", devices))
+        if told != devices:
+            said = f"tp {ranks:,} × pp {pp:,} × dp {dp:,} in the link is {devices:,} devices"
+            return [f"{said}, but devices is {told:,}; tp is ignored."]
+    except CalculatorError as error:
+        return [f"{error} It is ignored."]
+    st.query_params["devices"] = str(devices)
+    return []
 
 
 def hold_across(page: str) -> None:

@@ -10,14 +10,14 @@ from calculator.dtypes import CACHE_DTYPES, WEIGHT_DTYPES
 from calculator.engines import ENGINES
 from calculator.errors import CalculatorError
 from calculator.scenario import scenario
-from calculator.units import parse_count
+from calculator.units import parse_count, parse_tokens
 from ui import hub, pasted
 from ui.answer import flags_of, model_of, overhead_hint
 
 NONE = "none"
 DEFAULTS = {
     "model": "llama-3.1-8b", "context": "8192", "sequences": "1", "kv_dtype": "auto",
-    "weights_dtype": "bf16", "device": "h100-sxm-80gb", "devices": "1", "engine": "vllm",
+    "weights_dtype": "auto", "device": "h100-sxm-80gb", "devices": "1", "engine": "vllm",
     "share": "0.92",
 }  # fmt: skip
 OPTIONAL = (
@@ -27,6 +27,16 @@ NAMES = (*DEFAULTS, *OPTIONAL)
 UNCHECKED = (("kv_dtype", "auto"), ("weights_dtype", "auto"), ("device", NONE))
 LIMITS = {"sequences": 2**31, "devices": 2**14, "pp": 2**10, "dp": 2**10, "dcp": 2**10}
 PARALLEL = ("pp", "dp", "dcp")
+FLAGS = (*PARALLEL, "shared_prefix", "set")
+LABELS = {
+    "context": "Context", "sequences": "Sequences at once", "kv_dtype": "Cache type",
+    "weights_dtype": "Weights type", "weights_bytes": "Weights, size", "device": "Device",
+    "devices": "Number of devices", "engine": "Engine", "encoder_context": "Encoder tokens",
+    "overhead": "Other needs of a device", "share": "Share of memory", "pp": "Pipeline parallel",
+    "dp": "Data parallel", "dcp": "Decode-context parallel", "shared_prefix": "Shared prefix",
+    "set": "Flags",
+}  # fmt: skip
+"""What the inputs are called on the page."""
 QUICK = {"4K": "4096", "8K": "8192", "32K": "32768", "128K": "131072", "max": "max"}
 
 
@@ -71,8 +81,7 @@ def inputs() -> None:
     pair = st.container(horizontal=True, wrap=False)
     pair.selectbox("Cache type", ["auto", *CACHE_DTYPES], key="kv_dtype", bind="query-params")
     pair.selectbox(
-        "Weights type", ["auto", *WEIGHT_DTYPES], index=WEIGHT_DTYPES.index("bf16") + 1,
-        key="weights_dtype", bind="query-params",
+        "Weights type", ["auto", *WEIGHT_DTYPES], key="weights_dtype", bind="query-params",
     )  # fmt: skip
     if model is not None and model.num_parameters is None and model.weights_bytes is None:
         st.text_input(
@@ -142,8 +151,10 @@ def _is_needed(is_open: bool | None, *names: str) -> bool:
 
 
 def _engine_flags() -> None:
+    given = any(name in st.query_params for name in FLAGS)  # a link that sets one shows it
+    st.session_state.setdefault("engine_flags", given)
     with st.expander("Engine flags", type="compact", key="engine_flags", on_change="rerun") as fold:
-        if not _is_needed(fold.open, *PARALLEL, "shared_prefix", "set"):
+        if not _is_needed(fold.open, *FLAGS):
             return
         left, right = st.columns(2)
         left.number_input("Pipeline parallel", 1, LIMITS["pp"], 1, 1, key="pp", bind="query-params")
@@ -193,6 +204,8 @@ def problem_with(name: str, text: str) -> tuple[str, str]:
                 load_named(text)
         elif name in LIMITS:
             text = str(parse_count(name, text, at_most=LIMITS[name]))
+        elif name == "shared_prefix":  # how long it may be depends on the context
+            parse_tokens(name, text if text != "0" else 1)
         elif (name, text) not in UNCHECKED and name != "set":  # flags depend on the engine
             options |= {"device": DEFAULTS["device"]} if name != "device" else {}
             asked = scenario(options)

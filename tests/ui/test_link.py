@@ -5,7 +5,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.ui.pages import opened, sentence
+from calculator.scenario import scenario
+from tests.ui.pages import markup, opened, plain, sentence
 from tests.ui.test_plan import TINY_LLAMA, UNKNOWN, pasted
 from ui.answer import answer
 from ui.blocks.verdict import copies
@@ -19,6 +20,7 @@ SCENARIOS = [
     {"device": "64 GB", "overhead": "1GiB..2GiB", "share": "0.9"},
     {"device": "none", "context": "max"},
     {"engine": "ideal"},
+    {"context": "32k", "shared_prefix": "16k"},
     {"devices": "4", "pp": "2", "shared_prefix": "1024", "sequences": "3"},
 ]
 
@@ -46,6 +48,46 @@ def test_a_link_names_every_default_and_its_version(changed):
     assert set(DEFAULTS) <= set(link)
     if link["device"] != "none":
         assert ".." in link["overhead"]
+
+
+def test_several_flags_of_a_link_of_the_core_are_joined():
+    flags = ["block_size=32", "max_num_batched_tokens=4096"]
+    page = opened(engine="vllm", set=flags)
+    assert not page.session_state["link_notes"]
+    assert page.session_state["set"] == ",".join(flags)
+
+
+@pytest.mark.parametrize(
+    ("given", "devices"),
+    [
+        ({"tp": "4"}, 4),
+        ({"tp": "4", "pp": "2"}, 8),
+        ({"tp": "2", "dp": "2", "devices": "4"}, 4),
+        ({"tp": "1"}, 1),
+    ],
+)
+def test_tensor_ranks_of_a_link_are_devices(given, devices):
+    page = opened(**given)
+    assert not page.session_state["link_notes"]
+    assert page.session_state["devices"] == devices
+
+
+def test_tensor_ranks_that_contradict_the_devices_are_said():
+    page = opened(tp="4", devices="8")
+    assert page.session_state["link_notes"] == [
+        "tp 4 × pp 1 × dp 1 in the link is 4 devices, but devices is 8; tp is ignored."
+    ]
+    assert page.session_state["devices"] == 8
+
+
+def test_what_the_core_writes_the_page_reads():
+    asked = scenario({
+        "model": "llama-3.1-8b", "engine": "vllm", "tp": "2", "device": "h100-sxm-80gb",
+        "devices": "2", "set": ["block_size=32", "max_num_batched_tokens=4096"],
+    })  # fmt: skip
+    page = opened(**parse_qs(asked.query()))
+    assert not page.session_state["link_notes"]
+    assert f"{asked.footprint().num_bytes:,}" in plain(markup(page))
 
 
 @pytest.mark.parametrize("config", [TINY_LLAMA, UNKNOWN])
