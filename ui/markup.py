@@ -87,6 +87,19 @@ def size(num_bytes: int) -> str:
     return format_gib(num_bytes) if num_bytes >= GIB else format_bytes(num_bytes)
 
 
+def gib(num_bytes: int) -> str:
+    """A cell of a column in GiB: two decimals, and what would be zero by its bound."""
+    return "&lt;0.01" if 0 < num_bytes < GIB / 200 else f"{num_bytes / GIB:,.2f}"
+
+
+def told_apart(label: str, layer_type: str, kinds: Iterable[tuple[str, str]]) -> str:
+    """What a kind of layer is called, and its layer type where several have the same label."""
+    if all(other == layer_type for same, other in kinds if same == label):
+        return esc(label)
+    own = layer_type.replace("_", " ").removesuffix(f" {label.rpartition(' ')[2]}")
+    return esc(f"{label} ({own})")
+
+
 def pair(left: str, right: str) -> str:
     """Two sections side by side, one below the other where there is no room."""
     return f'<div class="pair"><div>{left}</div><div>{right}</div></div>'

@@ -1,5 +1,7 @@
 """The steps from ideal to an engine, on the page."""
 
+from html import escape
+
 import pytest
 
 from tests.ui.pages import opened, plain
@@ -19,6 +21,23 @@ def test_steps_and_totals_are_shown(name):
     assert f"From ideal to {name}" in text
     assert "Sliding window" in text
     assert "of the ideal size" in text or "less than ideal by under 0.1%" in plain(text)
+
+
+def test_kinds_of_one_label_are_told_apart():
+    options = {**BASE, "model": "deepseek-v4-flash", "engine": "vllm", "devices": "8"}
+    text = plain(engine.html(answer(tuple(options.items()), "")))
+    for own in ("sliding", "compressed sparse", "heavily compressed"):
+        assert f"Compressed attention ({own})" in text
+
+
+def test_less_than_ideal_has_a_real_minus():
+    assert engine._change(1000, 393) == "\N{MINUS SIGN}60.7% of the ideal size"
+
+
+def test_printed_lines_keep_the_spaces_of_the_engine():
+    text = engine._printed_html(shown("llama.cpp"))
+    assert "\N{NO-BREAK SPACE}" not in text
+    assert all(escape(line) in text for line in engine.log_lines(shown("llama.cpp")))
 
 
 def test_vllm_says_its_pool_and_its_log():

@@ -7,10 +7,11 @@ import pytest
 from calculator.catalog import preset_paths
 from calculator.devices import devices
 from calculator.errors import SourceUnavailable
+from calculator.units import GIB
 from tests.ui.pages import bringing, markup, opened, plain, press, sentence, tag, typed
 from ui.answer import answer
 from ui.blocks import verdict
-from ui.markup import unmarked
+from ui.markup import gib, unmarked
 from ui.scenario import DEFAULTS
 
 GEMMA = {"model": "gemma-3-27b", "context": "131072", "device": "h100-sxm-80gb"}
@@ -43,7 +44,25 @@ def test_the_formula_has_a_row_a_layer_type_and_adds_up():
     assert "10,737,418,240" in text
     assert "436,207,616" in text
     assert "11,173,625,856" in text
-    assert "min(T, W) = 1,024" in text
+    assert "1,024 = min(T, W)" in text
+
+
+def test_rows_beyond_a_dozen_are_folded_and_counted():
+    page = opened(model="deepseek-v4-flash", devices="8")
+    shown, _, folded = markup(page).partition("20 more rows, ")
+    assert shown.count('<td class="kind">') == 12
+    assert folded.count('<td class="kind">') == 20
+    assert "Compressed attention (heavily compressed) compressor state" in plain(shown)
+
+
+@pytest.mark.parametrize(("model", "devices"), [("deepseek-v3", "8"), ("gpt-oss-120b", "1")])
+def test_weights_are_as_published_where_nothing_is_said(model, devices):
+    device = "h200-sxm-141gb" if devices == "8" else "h100-sxm-80gb"
+    assert tag(opened(model=model, devices=devices, device=device)) == "✓ Fits"
+
+
+def test_a_size_too_small_for_its_unit_is_said_by_its_bound():
+    assert [gib(size) for size in (0, 1, GIB // 100, GIB)] == ["0.00", "&lt;0.01", "0.01", "1.00"]
 
 
 @pytest.fixture(scope="module")
@@ -240,4 +259,4 @@ def test_an_encoder_decoder_asks_for_the_encoders_length():
     page = opened(model="flan-t5-xxl", engine="ideal")
     assert not page.exception
     assert page.text_input(key="encoder_context").value == "1500"
-    assert "S = 1,500" in plain(markup(page))
+    assert "1,500 = S" in plain(markup(page))

@@ -6,10 +6,9 @@ from functools import lru_cache
 
 from calculator.charts.crossing import outgrows_weights
 from calculator.fixes import fixes
-from calculator.units import GIB
 from calculator.verdict import gib_range
 from ui.answer import Answer
-from ui.markup import esc, fold, size, table, title
+from ui.markup import esc, fold, gib, size, table, title
 
 
 @lru_cache(maxsize=128)
@@ -22,7 +21,7 @@ def fixes_html(shown: Answer) -> str:
         (
             esc(fix.change)
             + (f' <span class="muted">({LOSSY})</span>' if fix.changes_outputs else ""),
-            f"{fix.cache_bytes_per_device / GIB:,.2f}",
+            gib(fix.cache_bytes_per_device),
             gib_range(fix.spare),
         )
         for fix in fixes(found)

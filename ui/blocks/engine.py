@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 import streamlit as st
 
 from calculator.differences import differences, storage_differences
-from calculator.units import GIB
 from ui.answer import Answer
-from ui.markup import esc, show, table, title
+from ui.markup import esc, gib, show, table, title, told_apart
 
 
 def show_engine(shown: Answer) -> None:
@@ -29,20 +29,27 @@ def show_engine(shown: Answer) -> None:
 def html(shown: Answer) -> str:
     """Ideal beside held, a row a kind of layer; below them what lies behind, what is reserved."""
     steps = differences(shown.fp)
-    rows = [(esc(s.label), _gib(s.ideal_bytes), _gib(s.engine_bytes), esc(s.why)) for s in steps]
+    kinds = [(s.label, s.layer_type) for s in steps]
+    rows = [
+        (told_apart(*kind, kinds), gib(s.ideal_bytes), gib(s.engine_bytes), esc(s.why))
+        for kind, s in zip(kinds, steps, strict=True)
+    ]
     ideal, held = sum(s.ideal_bytes for s in steps), shown.fp.num_bytes
     change = _change(ideal, held)
-    rows.append(("<b>Total</b>", f"<b>{_gib(ideal)}</b>", f"<b>{_gib(held)}</b>", esc(change)))
+    rows.append(("<b>Total</b>", f"<b>{gib(ideal)}</b>", f"<b>{gib(held)}</b>", esc(change)))
     rows += [
-        (esc(f"{s.label}, memory behind"), "", _gib(s.engine_bytes), esc(s.why))
+        (told_apart(s.label, s.layer_type, kinds) + ", memory behind", "", gib(s.engine_bytes),
+         esc(s.why))
         for s in storage_differences(shown.fp)
         if s.engine_bytes != s.ideal_bytes
-    ]
+    ]  # fmt: skip
     rows += _reserved(shown)
     name, number = shown.fp.engine.engine, shown.fp.parallelism.num_devices
     remark = f"GiB, all {number} devices together" if number > 1 else "GiB"
     head = ("layer kind", "ideal", f"held by {name}", "why")
-    return title(f"From ideal to {name}", remark) + table(head, rows, right=(1, 2))
+    return title(f"From ideal to {name}", remark) + table(
+        head, rows, right=(1, 2), classes="spread"
+    )
 
 
 def _change(ideal: int, held: int) -> str:
@@ -52,7 +59,7 @@ def _change(ideal: int, held: int) -> str:
     share = (held - ideal) / ideal
     if abs(share) < 0.0005:
         return f"{'more' if share > 0 else 'less'} than ideal by under 0.1%"
-    return f"{share:+.1%} of the ideal size"
+    return f"{share:+.1%} of the ideal size".replace("-", "\N{MINUS SIGN}")
 
 
 def _reserved(shown: Answer) -> list[tuple[str, str, str, str]]:
@@ -62,7 +69,7 @@ def _reserved(shown: Answer) -> list[tuple[str, str, str, str]]:
         return []
     several = shown.fp.parallelism.num_devices > 1
     label = "Reserved on each device" if several else "Reserved at the start"
-    size = _span(pool["reserved_bytes_per_device"], _gib)
+    size = _span(pool["reserved_bytes_per_device"], gib)
     if not size:
         return [(label, "", "none", "it does not start: the memory left is too little")]
     blocks = _span(pool["num_blocks"], "{:,}".format)
@@ -87,7 +94,7 @@ def _printed_html(shown: Answer) -> str:
     lines = log_lines(shown)
     if not lines:
         return ""
-    told = "".join(f"<div>{esc(line)}</div>" for line in lines)
+    told = "".join(f"<div>{escape(line)}</div>" for line in lines)  # its spaces are its own
     what, when = "What it will print", ""
     if shown.fp.engine.reserves:
         when = "when other needs are at their highest"
@@ -106,7 +113,3 @@ def log_lines(shown: Answer) -> tuple[str, ...]:
         return ()
     available = shown.found.budget.available.low
     return fp.engine.log_lines(fp.model, fp.request, fp.parallelism, available)
-
-
-def _gib(num_bytes: int) -> str:
-    return f"{num_bytes / GIB:,.2f}"
