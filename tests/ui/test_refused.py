@@ -37,9 +37,30 @@ def button(page, label):
 def test_a_type_the_engine_cannot_run_can_be_taken_back():
     page = opened(kv_dtype="q8_0")
     assert "key_dtype is" in sentence(page)
-    assert "How it is computed" in markup(press(page, "Reset kv dtype"))
+    assert "How it is computed" in markup(press(page, "Reset cache type"))
     page = opened(kv_dtype="q8_0")
     assert "How it is computed" in markup(press(page, "Show the ideal size"))
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ({"dcp": "2"}, "decode-context parallel"),
+        ({"set": "foo=1"}, "flags"),
+        ({"set": "block_size=7"}, "flags"),
+        ({"pp": "3"}, "pipeline parallel"),
+        ({"dp": "3"}, "data parallel"),
+        ({"model": "llama-3-70b", "devices": "3"}, "number of devices"),
+        ({"shared_prefix": "9000"}, "shared prefix"),
+    ],
+)
+def test_the_input_that_is_wrong_is_named_and_can_be_reset(query, named):
+    page = opened(**query)
+    assert f"Your inputs are kept; change {named}" in plain(markup(page))
+    if "devices" not in query:
+        assert page.session_state["engine_flags"]  # its fold is open
+    page = press(page, f"Reset {named}")
+    assert "How it is computed" in markup(page)
 
 
 def test_unknown_keys_come_first_and_the_rest_is_folded():

@@ -11,11 +11,11 @@ import streamlit as st
 from calculator.errors import CalculatorError, UnsupportedModel
 from calculator.footprint import IDEAL
 from ui import hub, markup, pasted
-from ui.answer import answer, model_of
+from ui.answer import answer, flags_of, model_of
 from ui.blocks import layer_table, ways
 from ui.markup import STRONG, esc, fold, marked, table, title
 from ui.report import at
-from ui.scenario import DEFAULTS, NAMES
+from ui.scenario import DEFAULTS, FLAGS, LABELS, LIMITS, NAMES
 
 
 def show(error: CalculatorError, options: dict[str, str]) -> None:
@@ -23,7 +23,7 @@ def show(error: CalculatorError, options: dict[str, str]) -> None:
     sentence = " ".join(str(error).split())
     under = "A number here would be a guess, so there is none. Your inputs are kept."
     if not isinstance(error, UnsupportedModel):
-        under = "Your inputs are kept; change the one named above."
+        under = f"Your inputs are kept; {_where(error, options)}."
     config = config_of(options) if isinstance(error, UnsupportedModel) else {}
     markup.show(
         '<span class="tag not" role="status">✕ No size</span>',
@@ -136,17 +136,61 @@ def _actions(error: CalculatorError, options: dict[str, str]) -> None:
             icon=":material/edit_note:",
         )  # fmt: skip
         st.caption("Start from what could be read and say what is missing; marked as described.")
-    option = "kv_dtype" if error.field in ("key_dtype", "value_dtype") else error.field or ""
-    default = DEFAULTS.get(option)
-    if default and option != "model" and options.get(option) != default:
-        _button(f"Reset {option.replace('_', ' ')}", option, default)
-        st.caption(f"Back to {default}.")
-    elif isinstance(error, UnsupportedModel) or error.field in ("model", ""):
+    wrong = _given(wrong_options(error, options), options)
+    for option in wrong:
+        _button(f"Reset {LABELS[option].lower()}", option, plain(option))
+        st.caption(f"Back to {plain(option) or 'none'}.")
+    if wrong:
+        return
+    if isinstance(error, UnsupportedModel) or error.field in ("model", ""):
         _button(f"Show {DEFAULTS['model']}", "model", DEFAULTS["model"])
         st.caption("A preset; what you pasted stays in its box.")
         st.page_link(
             "views/catalogue.py", label="Look through the catalogue", icon=":material/list:"
         )
+
+
+OPTIONS = {
+    "key_dtype": ("kv_dtype",), "value_dtype": ("kv_dtype",), "seq_len": ("context",),
+    "batch_size": ("sequences",), "encoder_seq_len": ("encoder_context",),
+    "shared_prefix_len": ("shared_prefix",), "tensor_parallel_size": ("devices", "pp", "dp"),
+    "num_devices": ("devices", "pp", "dp"), "pipeline_parallel_size": ("pp",),
+    "data_parallel_size": ("dp",), "decode_context_parallel_size": ("dcp",),
+}  # fmt: skip
+"""The calculator's names → the inputs they come from."""
+
+
+def wrong_options(error: CalculatorError, options: dict[str, str]) -> tuple[str, ...]:
+    """The inputs whose change can help, as far as the error names one."""
+    field = error.field or ""
+    told = [flag.partition("=")[0].strip() for flag in options.get("set", "").split(",")]
+    if field in told or (field in flags_of(options["engine"]) and field not in OPTIONS):
+        return ("set",)
+    return OPTIONS.get(field, (field,) if field in LABELS else ())
+
+
+def _given(names: tuple[str, ...], options: dict[str, str]) -> tuple[str, ...]:
+    """Those that say something else than their default."""
+    return tuple(name for name in names if options.get(name) not in (None, plain(name)))
+
+
+def _where(error: CalculatorError, options: dict[str, str]) -> str:
+    """Which input to change, by the words beside it."""
+    wrong = wrong_options(error, options)
+    if not wrong:
+        return "change the one named above"
+    name = (*_given(wrong, options), *wrong)[0]
+    folded = ", under Engine flags" if name in FLAGS else ""
+    return f"change {LABELS[name].lower()}{folded}"
+
+
+def plain(option: str) -> str:
+    """What an input holds where nothing was said."""
+    return (
+        DEFAULTS.get(option)
+        or {"encoder_context": "1500"}.get(option)
+        or ("1" if option in LIMITS else "")
+    )
 
 
 def _has_ideal_size(options: dict[str, str]) -> bool:
