@@ -11,7 +11,7 @@ from calculator.catalog import load_named
 from calculator.devices import load_device
 from calculator.engines import ENGINES, engine
 from calculator.errors import CalculatorError
-from calculator.footprint import Footprint
+from calculator.footprint import IDEAL, Footprint
 from calculator.model import ModelSpec
 from calculator.scenario import CAPACITY_OPTIONS, Scenario, scenario
 from calculator.units import format_gib
@@ -34,6 +34,26 @@ class Answer:
 def answer(options: tuple[tuple[str, str], ...], config: str) -> Answer:
     """The answer for options as text; raises CalculatorError where there is no size at all."""
     return _answer(options, model_of(dict(options)["model"], config))
+
+
+def taught(options: dict[str, str], config: str) -> tuple[Answer, str]:
+    """The answer for the formula alone on one device, and a sentence on what else was chosen."""
+    kept = {k: v for k, v in options.items() if k not in OF_AN_ENGINE}
+    kept |= {"engine": IDEAL.engine, "devices": "1"}
+    name, remark = options["engine"], ""
+    if name != IDEAL.engine:
+        remark = f"The lesson counts the ideal size, whatever engine is chosen; Plan counts {name}."
+    try:
+        return answer(tuple(kept.items()), config), remark
+    except CalculatorError as error:
+        if error.field not in ("key_dtype", "value_dtype") or kept.get("kv_dtype") == "auto":
+            raise
+    found = answer(tuple((kept | {"kv_dtype": "auto"}).items()), config)
+    instead = f"There is none in cache type {options['kv_dtype']}, so it takes auto"
+    return found, f"{remark} {instead}, {found.fp.dtypes[0]}.".strip()
+
+
+OF_AN_ENGINE = ("set", "pp", "dp", "dcp", "devices", "engine")
 
 
 @lru_cache(maxsize=512)

@@ -50,7 +50,7 @@ def test_predicted_allocated_and_run_are_the_same_gibibyte(visit):
         expect(page.get_by_role("status").first).to_have_text("✓ Equal")
         assert "context=8192" in page.url or "model=llama-3-8b" in page.url
         with page.expect_download() as loading:
-            button(page, "Result as JSON").first.click()
+            button(page, "Result as JSON: allocation").click()
         assert '"measured_bytes": 1073741824' in loading.value.path().read_text()
 
 

@@ -11,7 +11,9 @@ from calculator.claims import claims
 from calculator.footprint import footprint
 from calculator.lesson import attention_pairs, projections
 from calculator.request import Request
-from tests.ui.pages import markup, opened, plain, sentence
+from tests.ui.pages import markup, opened, plain, sentence, typed
+from ui.answer import taught
+from ui.scenario import DEFAULTS
 from ui.theme import palette
 
 
@@ -79,9 +81,27 @@ def test_beyond_the_trained_maximum_is_said():
     assert "trained up to 8,192; 16,384 lie beyond that" in text
 
 
+def test_the_lesson_is_the_ideal_one_whatever_engine_is_chosen():
+    page = learn(model="gemma-3-27b", context="131072", sequences="2", kv_dtype="fp8")
+    text = plain(markup(page))
+    assert "The lesson counts the ideal size, whatever engine is chosen; Plan counts vllm." in text
+    assert "phantom" not in text
+    model = load_model("gemma-3-27b")
+    for tokens in (131_072, 131_073):
+        asked = Request(seq_len=tokens, batch_size=2, key_dtype="fp8", value_dtype="fp8")
+        assert f"{footprint(model, asked).num_bytes:,}" in text
+
+
+def test_what_only_an_engine_refuses_is_still_taught():
+    assert "What is kept" in markup(learn(model="llama-3-70b", devices="3"))
+    found, remark = taught(DEFAULTS | {"kv_dtype": "mxfp4"}, "")
+    assert found.fp.dtypes == ("bf16", "bf16")
+    assert remark.endswith("There is none in cache type mxfp4, so it takes auto, bf16.")
+
+
 def test_a_refused_scenario_leaves_the_lesson_that_needs_no_model():
-    page = learn(model="llama-3-70b", devices="3")
-    assert "tensor_parallel_size is 3" in plain(markup(page))
+    page = typed(learn(), context="0.5")
+    assert "context is" in plain(markup(page))
     assert "Claims that circulate" in markup(page)
     assert "What is kept" not in markup(page)
 

@@ -43,6 +43,11 @@ def sentence_html(shown: Answer) -> str:
     return f'<h1 class="sentence">{marked(text)}</h1>'
 
 
+def remark_html(text: str) -> str:
+    """What of the choice the lesson leaves aside."""
+    return f'<p class="under">{esc(text)}</p>' if text else ""
+
+
 @lru_cache(maxsize=128)
 def loop_html(shown: Answer) -> str:
     """The loop in code, and its first passes with this model's bytes."""
@@ -66,9 +71,7 @@ def loop_html(shown: Answer) -> str:
         "one position and reads everything that is kept, so memory bounds it."
     )
     return (
-        title(
-            "One token a pass", f"{shown.fp.model.name}, engine {shown.fp.engine.engine}{several}"
-        )
+        title("One token a pass", f"{shown.fp.model.name}, ideal{several}")
         + f'<p class="text">{esc(text)}</p><pre><code>{lines}</code></pre>'
         + scroll("Passes", table(head, rows, right=(1, 2, 3, 4)))
     )
@@ -110,7 +113,7 @@ def left_out_html(shown: Answer) -> str:
         f"The weights{size}: the same for any length.",
         "Activations, graphs and the runtime: an estimate, on Plan under Other needs.",
         "Logits: in a prefill positions × vocabulary, unless only the last position is asked for.",
-        "An engine's blocks and padding, unless that engine is chosen: then they are counted.",
+        "An engine's blocks and padding: Plan counts them by the rules of the engine chosen.",
         "What an allocator rounds up or cannot join again: Verify shows the device's own figures.",
         "Prefixes that sequences share, unless given; copies moved to main memory or disk.",
     )

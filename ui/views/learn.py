@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calculator.errors import CalculatorError
-from ui.answer import Answer, answer
+from ui.answer import Answer, taught
 from ui.blocks import claims, lesson, work
 from ui.guard import guarded
 from ui.markup import esc, pair, show
@@ -13,9 +13,10 @@ from ui.scenario import chosen
 
 @guarded
 def page() -> None:
-    options = chosen()
+    remark = ""
     try:
-        shown: Answer | None = answer(tuple(options.items()), pasted_text())
+        shown: Answer | None
+        shown, remark = taught(chosen(), pasted_text())
     except CalculatorError as error:
         shown = None
         show(
@@ -23,7 +24,7 @@ def page() -> None:
             f'<p class="under">Without this model’s numbers: {esc(error)}</p>'
         )
     if shown:
-        show(lesson.sentence_html(shown), lesson.loop_html(shown))
+        show(lesson.sentence_html(shown) + lesson.remark_html(remark), lesson.loop_html(shown))
     st.space("small")
     work.show_work()
     st.space("small")

@@ -19,6 +19,8 @@ from ui.pasted import text as pasted_text
 from ui.scenario import chosen
 from ui.verification import command, job_for, key_of
 
+NAMES = {"allocate": "allocation", "real-model": "transformers", "generate": "generation"}
+
 
 @guarded
 def page() -> None:
@@ -65,7 +67,7 @@ def _show_results(results: dict[str, dict[str, Any]], model: str) -> None:
         else:
             show(proof.real_model_html(found))
         st.download_button(
-            "Result as JSON", json.dumps(found, indent=1, ensure_ascii=False),
+            f"Result as JSON: {NAMES[method]}", json.dumps(found, indent=1, ensure_ascii=False),
             f"verify-{method}-{model}.json".replace("/", "-"), "application/json",
             key=f"json_{method}", on_click="ignore", type="tertiary",
             icon=":material/download:",
