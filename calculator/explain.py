@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import assert_never
 
+from calculator.errors import InvalidInput, shown
 from calculator.footprint import Footprint
 from calculator.items import Item
 from calculator.layers import kind_class
@@ -84,6 +85,11 @@ class Explanation:
 
 def explain(footprint: Footprint) -> Explanation:
     """The footprint step by step, a row for each kind of tensor of each layer type."""
+    if not isinstance(footprint, Footprint):
+        raise InvalidInput(
+            f"footprint is {shown(footprint)}; expected what footprint(model, request) gives.",
+            field="footprint",
+        )
     rows = tuple(_formula_row(footprint, items) for items in _alike(footprint.items))
     keeping_nothing = sum(g.layers for g in footprint.model.layer_groups if not g.caches)
     return Explanation(rows, footprint.num_bytes, marginal(footprint, rows), keeping_nothing)

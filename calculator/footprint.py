@@ -7,7 +7,7 @@ from typing import Any
 
 from calculator.engines.base import Engine
 from calculator.engines.ideal import Ideal
-from calculator.errors import InvalidInput
+from calculator.errors import InvalidInput, shown
 from calculator.items import Item, Row
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Lengths, Parallelism, dealt, stage_sizes
@@ -167,6 +167,28 @@ class Footprint:
         return slots(growth, seq_len + more, encoder) - slots(growth, seq_len, encoder)
 
 
+_MADE_BY: dict[str, tuple[type, str, type]] = {
+    "model": (ModelSpec, "load_model", str),
+    "request": (Request, "Request", int),
+    "engine": (Engine, "engine", str),
+    "parallelism": (Parallelism, "Parallelism", int),
+}
+
+
+def check_arguments(**given: object) -> None:
+    """Refuse what is no model, request, engine or parallelism, with the call that makes one.
+
+    >>> check_arguments(engine="vllm")
+    Traceback (most recent call last):
+    calculator.errors.InvalidInput: engine is 'vllm'; expected engine('vllm').
+    """
+    for name, value in given.items():
+        expected, call, short = _MADE_BY[name]
+        if not isinstance(value, expected):
+            text = shown(value) if isinstance(value, short) else "…"
+            raise InvalidInput(f"{name} is {shown(value)}; expected {call}({text}).", field=name)
+
+
 def footprint(
     model: ModelSpec,
     request: Request,
@@ -179,12 +201,13 @@ def footprint(
     2 × num_hidden_layers × seq_len × num_key_value_heads × head_dim × bytes an element.
 
     Raises InvalidInput where heads cannot be spread over the ranks, or an encoder-decoder model is
-    asked for without `encoder_seq_len`.
+    asked for without `encoder_seq_len`, or an argument is a name or a number instead of the object.
 
     >>> from calculator.catalog import load_model
     >>> footprint(load_model("llama-3-8b"), Request(seq_len=8192)).num_bytes
     1073741824
     """
+    check_arguments(model=model, request=request, engine=engine, parallelism=parallelism)
     if request.encoder_seq_len is None and model.has_encoder:
         raise InvalidInput(
             f"encoder_seq_len is missing; {model.name} keeps keys and values of its encoder's "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calculator.engines.base import Engine
-from calculator.errors import InvalidInput
-from calculator.footprint import IDEAL, footprint
+from calculator.errors import InvalidInput, shown
+from calculator.footprint import IDEAL, check_arguments, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request
@@ -36,7 +37,8 @@ def sweep(
     import numpy as np
 
     lengths, batches = _counts("seq_lens", seq_lens), _counts("batch_sizes", batch_sizes)
-    base = request or Request(seq_len=1)
+    base = Request(seq_len=1) if request is None else request
+    check_arguments(model=model, request=base, engine=engine, parallelism=parallelism)
     if not lengths or not batches:
         return np.zeros((len(lengths), len(batches)), dtype=np.int64)
 
@@ -56,7 +58,10 @@ def sweep(
 
 
 def _counts(field: str, values: Any) -> list[int]:
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    listed = values.tolist() if hasattr(values, "tolist") else values
+    if not isinstance(listed, Iterable):
+        raise InvalidInput(f"{field} is {shown(listed)}; expected a list of numbers.", field=field)
+    listed = list(listed)
     for value in listed:
         checked_int(field, value, at_most=MAX_TOKENS)
     return listed

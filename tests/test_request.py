@@ -73,3 +73,27 @@ def test_bytes_per_token_of_a_stride_is_the_average():
     }  # fmt: skip
     found = kv.footprint(model(c=cache), kv.Request(1_000))
     assert found.bytes_per_token == (512 + 128) * 2 // 4
+
+
+MODEL, ASKED = kv.load_model("llama-3-8b"), kv.Request(8192)
+CALLS = [
+    (kv.footprint, ("llama-3-8b", ASKED), {}, "model", "load_model('llama-3-8b')"),
+    (kv.footprint, (MODEL, 8192), {}, "request", "Request(8192)"),
+    (kv.footprint, (MODEL, ASKED), {"engine": "vllm"}, "engine", "engine('vllm')"),
+    (kv.footprint, (MODEL, ASKED), {"parallelism": 8}, "parallelism", "Parallelism(8)"),
+    (kv.footprint, (MODEL, ASKED), {"engine": None}, "engine", "engine(…)"),
+    (kv.sweep, ("llama-3-8b", [1], [1]), {}, "model", "load_model('llama-3-8b')"),
+    (kv.sweep, (MODEL, [1], [1]), {"request": 5}, "request", "Request(5)"),
+    (kv.sweep, (MODEL, [1], [1]), {"engine": "vllm"}, "engine", "engine('vllm')"),
+    (kv.sweep, (MODEL, 8192, [1]), {}, "seq_lens", "a list of numbers"),
+    (kv.explain, ("llama-3-8b",), {}, "footprint", "footprint(model, request)"),
+    (kv.engine, ("llama.cpp",), {"profile": ["ollama"]}, "profile", "ollama"),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "options", "field", "expected"), CALLS)
+def test_an_argument_of_another_kind_is_named(function, args, options, field, expected):
+    with pytest.raises(kv.InvalidInput) as refusal:
+        function(*args, **options)
+    assert refusal.value.field == field
+    assert expected in str(refusal.value)

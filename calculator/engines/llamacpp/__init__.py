@@ -65,7 +65,7 @@ class LlamaCpp(Engine):
 
     def __post_init__(self) -> None:
         """Check the options, and fill in what the front end decides."""
-        if self.profile not in PROFILES:
+        if not isinstance(self.profile, str | None) or self.profile not in PROFILES:
             known = ", ".join(name for name in PROFILES if name)
             raise InvalidInput(
                 f"profile is {shown(self.profile)}; known front ends: {known}.", field="profile"
