@@ -9,6 +9,7 @@ from calculator.cli.text import print_json, table
 from calculator.footprint import footprint
 from calculator.model import ModelSpec
 from calculator.request import Request
+from calculator.units import MAX_TOKENS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,17 +21,26 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(document(found))
         return 0
-    head = ["id", "name", "layers", "bytes a token", "context", "parameters", "checked"]
+    head = ["id", "name", "layers", "bytes a token at first", "once windows are full", "context",
+            "parameters", "checked"]  # fmt: skip
     rows = [
         [
-            m.id, m.name, m.num_hidden_layers, lasting_bytes_per_token(m),
+            m.id, m.name, m.num_hidden_layers, *_rates(m),
             m.max_position_embeddings or "–", m.num_parameters or "–", m.checked,
         ]
         for m in found
     ]  # fmt: skip
     print(table(head, rows))
-    print("\nBytes a token: what each further token adds once every window is full, ideal engine.")
+    print(
+        "\nBytes a token: what each further token adds, ideal engine; at first, and once every "
+        "window and chunk\nthat the model's context can fill is full, where that is another number."
+    )
     return 0
+
+
+def _rates(model: ModelSpec) -> tuple[int, int | str]:
+    first, lasting = first_bytes_per_token(model), lasting_bytes_per_token(model)
+    return first, "–" if first == lasting else lasting
 
 
 def document(found: tuple[ModelSpec, ...]) -> dict[str, object]:
@@ -42,13 +52,29 @@ def document(found: tuple[ModelSpec, ...]) -> dict[str, object]:
     return {
         "schema_version": 1,
         "presets": [
-            {**{k: getattr(m, k) for k in keys}, "bytes_per_token": lasting_bytes_per_token(m)}
+            {
+                **{k: getattr(m, k) for k in keys},
+                "bytes_per_token": lasting_bytes_per_token(m),
+                "first_bytes_per_token": first_bytes_per_token(m),
+            }
             for m in found
         ],
     }
 
 
+def first_bytes_per_token(model: ModelSpec) -> int:
+    """What a further token adds while every window and chunk still fills [bytes]."""
+    return _bytes_per_token(model, 1)
+
+
 def lasting_bytes_per_token(model: ModelSpec) -> int:
-    """What a further token adds once every window and chunk is full [bytes]."""
-    request = Request(seq_len=2**39, encoder_seq_len=1 if model.has_encoder else None)
+    """What a further token adds once windows and chunks are full [bytes].
+
+    Of a known maximum: a window that is never reached within it grows to the end.
+    """
+    return _bytes_per_token(model, model.max_position_embeddings or MAX_TOKENS // 2)
+
+
+def _bytes_per_token(model: ModelSpec, seq_len: int) -> int:
+    request = Request(seq_len, encoder_seq_len=1 if model.has_encoder else None)
     return footprint(model, request).bytes_per_token

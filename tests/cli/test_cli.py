@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import calculator as kv
+
 
 def kvcalc(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -142,3 +144,21 @@ def test_an_option_without_use_is_refused(words, said, capsys):
 def test_a_model_may_be_more_than_a_preset():
     found = kvcalc("estimate", "--help").stdout
     assert all(word in found for word in ("preset", "config.json", "GGUF", ".toml", "Hub"))
+
+
+# mistral-7b-v0.1 has a window of 4,096 in every layer; phi-3.5-mini one of 262,144, beyond its
+# maximum of 131,072 tokens: 2 × layers × heads × head_dim × 2 B
+@pytest.mark.parametrize(
+    ("model", "first", "lasting"),
+    [
+        ("llama-3-8b", 131_072, 131_072),
+        ("gemma-3-27b", 62 * 8_192, 10 * 8_192),
+        ("mistral-7b-v0.1", 131_072, 0),
+        ("phi-3.5-mini", 393_216, 393_216),
+    ],
+)
+def test_a_token_costs_what_it_does_while_windows_fill(model, first, lasting):
+    from calculator.cli.presets import document
+
+    (found,) = document((kv.load_model(model),))["presets"]
+    assert (found["first_bytes_per_token"], found["bytes_per_token"]) == (first, lasting)
