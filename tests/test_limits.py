@@ -22,8 +22,8 @@ def on(device, model, tokens, sequences=1, engine="ideal", parallelism=None, **o
 
 FORBIDDEN = [
     # engine, model, tokens, sequences, options, what the sentence names
-    ("llama.cpp", "gemma-3-4b", 100_000, 1, {"n_ctx": 32_768}, "llama.cpp"),
-    ("llama.cpp", "llama-3.1-8b", 1_000, 64, {"n_seq_max": 4}, "llama.cpp"),
+    ("llama.cpp", "gemma-3-4b", 100_000, 1, {"n_ctx": 32_768}, "more than the 32,768 cells"),
+    ("llama.cpp", "llama-3.1-8b", 1_000, 64, {"n_seq_max": 4}, "more than n_seq_max, 4"),
     ("vllm", "llama-3.1-8b", 32_768, 1, {"num_gpu_blocks_override": 1_000}, "2,048 blocks"),
     ("vllm", "llama-3.1-8b", 32_768, 1, {"max_model_len": 4_096}, "more than max_model_len"),
     ("vllm", "llama-3.1-8b", 64, 10_000, {}, "max_num_batched_tokens, 8,192"),

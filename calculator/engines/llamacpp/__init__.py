@@ -158,15 +158,18 @@ class LlamaCpp(Engine):
         )  # fmt: skip
 
     def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
+        return not self.limit(model, request, parallelism)
+
+    def limit(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> str:
         for lengths in filter(None, dealt(request.lengths, parallelism.data_parallel_size)):
             try:
                 cells = self.cells(lengths)
                 check_context(cells, model)
-            except InvalidInput:
-                return False
-            if beyond_context(cells, lengths):
-                return False
-        return True
+            except InvalidInput as error:
+                return str(error)
+            if problem := beyond_context(cells, lengths):
+                return problem
+        return ""
 
     def slots(self, growth: Growth, seq_len: int, encoder_seq_len: int) -> int:
         """Cells one sequence needs before rounding: what one more token adds follows from it.

@@ -10,13 +10,18 @@ from calculator.tensors import CurrentChunk, LastTokens
 Lengths = tuple[tuple[int, int], ...]
 
 
-def beyond_context(cells: Cells, lengths: Lengths) -> bool:
-    """Whether the sequences are too many or too long for the context."""
-    if sum(count for _, count in lengths) > cells.n_seq_max:
-        return True
+def beyond_context(cells: Cells, lengths: Lengths) -> str:
+    """In a sentence, whether the sequences are too many or too long for the context; else empty."""
+    sequences = sum(count for _, count in lengths)
+    if sequences > cells.n_seq_max:
+        return f"{sequences:,} sequences at once are more than n_seq_max, {cells.n_seq_max:,}."
     if cells.unified:
-        return sum(tokens * count for tokens, count in lengths) > cells.cells
-    return max(tokens for tokens, _ in lengths) > cells.cells
+        tokens, what = sum(tokens * count for tokens, count in lengths), "all sequences"
+    else:
+        tokens, what = max(tokens for tokens, _ in lengths), "a sequence"
+    if tokens <= cells.cells:
+        return ""
+    return f"{tokens:,} tokens are more than the {cells.cells:,} cells of n_ctx for {what}."
 
 
 def differences(cells: Cells, model: ModelSpec, lengths: Lengths) -> tuple[str, ...]:
