@@ -136,3 +136,21 @@ def test_a_block_size_that_no_backend_takes(name, flags, says):
     with pytest.raises(kv.InvalidInput) as refused:
         backend(name, **flags)
     assert (str(refused.value), refused.value.field) == (says, "block_size")
+
+
+# the nearest that works: the widths another model would need, a type, or another GPU's backend
+@pytest.mark.parametrize(
+    ("name", "spread", "cache", "says"),
+    [
+        ("phi-2", SINGLE, "nvfp4",
+         "with heads of 80 (FLASHINFER takes 128, 256, 512: v1/attention/backends/). Take fp8."),
+        ("gpt-oss-20b", SINGLE, "nvfp4", "Take fp8, or attention_backend FLASHINFER for another"),
+        (heads(20), SINGLE, "fp8", "TRITON_ATTN takes 32, …: v1/attention/backends/). Take auto."),
+        ("deepseek-v3.2", SINGLE, "nvfp4_ds_mla", "attention_backend FLASHMLA_SPARSE for another"),
+        ("llama-3-8b", DCP, "int8_per_token_head", "decode_context_parallel_size is more than 1"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_works(name, spread, cache, says):
+    with pytest.raises(kv.InvalidInput) as refused:
+        backend(name, spread, kv_cache_dtype=cache)
+    assert says in str(refused.value)

@@ -152,16 +152,48 @@ def _wrong_widths(name: str, wanted: Wanted) -> list[int]:
 
 
 def _nothing_does(wanted: Wanted) -> InvalidInput:
-    """Which backend takes the type, and what of the model it does not take."""
+    """What of the model the backends that take the type do not do, and a type that works."""
+    order, alone = _order(wanted), wanted._replace(tokens_shared=False)
+    if any(_does(name, alone) for name in order):
+        return InvalidInput(
+            "decode_context_parallel_size is more than 1; no attention backend of vLLM on a Hopper "
+            f"GPU does it with kv_cache_dtype {wanted.format}.",
+            field="decode_context_parallel_size",
+        )
     kind = "latent attention" if wanted.latent else "attention"
     what = f"kv_cache_dtype is {wanted.format}; no {kind} backend of vLLM on a Hopper GPU takes it"
-    taking = [n for n in _order(wanted) if wanted.format in BACKENDS[n].formats]
+    taking = [n for n in order if wanted.format in BACKENDS[n].formats]
     narrow = [n for n in taking if wanted.format not in _NOT_ON_HOPPER and _wrong_widths(n, wanted)]
     if narrow:
-        what += f" with {wanted.rows} (v1/attention/backends: {', '.join(narrow)})"
-    return InvalidInput(
-        f"{what}. Name another with attention_backend, or another type.", field="kv_cache_dtype"
+        taken = "; ".join(_taken(name, wanted.format) for name in narrow)
+        what += f" with {wanted.rows} ({taken}: v1/attention/backends/)"
+    fp8 = wanted._replace(format="fp8")
+    other = "fp8" if any(_does(name, fp8) for name in order) else "auto"
+    elsewhere = [n for n, b in BACKENDS.items() if _is_for(b, wanted)]
+    gpu = f", or attention_backend {elsewhere[0]} for another GPU" if elsewhere else ""
+    return InvalidInput(f"{what}. Take {other}{gpu}.", field="kv_cache_dtype")
+
+
+def _is_for(backend: Backend, wanted: Wanted) -> bool:
+    """Whether it does this on some GPU."""
+    return (
+        (backend.latent, backend.sparse) == (wanted.latent, wanted.sparse)
+        and wanted.format in backend.formats
+        and all(width in backend.widths for width in wanted.widths)
     )
+
+
+def _taken(name: str, cache_format: str) -> str:
+    """
+    >>> _taken("FLASHINFER", "nvfp4"), _taken("FLASH_ATTN", "fp8"), _taken("TRITON_ATTN", "fp8")
+    ('FLASHINFER takes 128, 256, 512', 'FLASH_ATTN takes 8, 16, … 512', 'TRITON_ATTN takes 32, …')
+    """
+    widths, asked = BACKENDS[name].widths, Wanted(cache_format, latent=False, sparse=False)
+    if isinstance(widths, range):
+        ends = f"{widths[0]}, {widths[1]}, … {widths[-1]}" if widths.step > 1 else f"{widths[0]}, …"
+        return f"{name} takes {ends}"
+    right = [w for w in widths if not _wrong_widths(name, asked._replace(widths=(w,)))]
+    return f"{name} takes {', '.join(str(w) for w in right)}"
 
 
 def _multiples(of: int, near: int) -> str:

@@ -170,21 +170,19 @@ def device_notes(device: Accelerator) -> tuple[str, ...]:
     """
     if not device.vendor or device.id.startswith(HOPPER):
         return ()
-    rules = "attention backend, block size and cache types are those of an NVIDIA Hopper GPU"
+    rules = "attention backend, block size and cache types here are an NVIDIA Hopper GPU's"
     if device.vendor == "Apple":
         return (
             f"vLLM has no GPU engine for {device.name}, on macOS it runs on the CPU "
-            f"(platforms/__init__.py:cpu_platform_plugin): {rules}.",
+            f"(platforms/__init__.py:cpu_platform_plugin): the {rules}.",
         )
-    platform = PLATFORMS.get(device.vendor)
-    if device.id.startswith("arc-"):
-        platform = "xpu"
+    platform = "xpu" if device.id.startswith("arc-") else PLATFORMS.get(device.vendor)
     if platform is None:
         return (
             f"vLLM itself has no kernels for {device.name}, only a package beside it could run it "
-            f"(platforms/__init__.py:builtin_platform_plugins): {rules}.",
+            f"(platforms/__init__.py:builtin_platform_plugins): the {rules}.",
         )
     return (
-        f"vLLM's {rules}; {device.name} is none, and vLLM may choose others there "
+        f"The {rules}; on {device.name} vLLM may choose others "
         f"(platforms/{platform}.py:get_attn_backend_cls).",
     )
