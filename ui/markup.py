@@ -95,9 +95,9 @@ def gib(num_bytes: int) -> str:
 def told_apart(label: str, layer_type: str, kinds: Iterable[tuple[str, str]]) -> str:
     """What a kind of layer is called, and its layer type where several have the same label."""
     if all(other == layer_type for same, other in kinds if same == label):
-        return esc(label)
+        return label
     own = layer_type.replace("_", " ").removesuffix(f" {label.rpartition(' ')[2]}")
-    return esc(f"{label} ({own})")
+    return f"{label} ({own})"
 
 
 def pair(left: str, right: str) -> str:

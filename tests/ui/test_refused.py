@@ -56,7 +56,7 @@ def test_a_type_the_engine_cannot_run_can_be_taken_back():
 )
 def test_the_input_that_is_wrong_is_named_and_can_be_reset(query, named):
     page = opened(**query)
-    assert f"Your inputs are kept; change {named}" in plain(markup(page))
+    assert f"Your inputs are kept; change {named.capitalize()}" in plain(markup(page))
     if "devices" not in query:
         assert page.session_state["engine_flags"]  # its fold is open
     page = press(page, f"Reset {named}")

@@ -31,14 +31,14 @@ def html(shown: Answer) -> str:
     steps = differences(shown.fp)
     kinds = [(s.label, s.layer_type) for s in steps]
     rows = [
-        (told_apart(*kind, kinds), gib(s.ideal_bytes), gib(s.engine_bytes), esc(s.why))
+        (esc(told_apart(*kind, kinds)), gib(s.ideal_bytes), gib(s.engine_bytes), esc(s.why))
         for kind, s in zip(kinds, steps, strict=True)
     ]
     ideal, held = sum(s.ideal_bytes for s in steps), shown.fp.num_bytes
     change = _change(ideal, held)
     rows.append(("<b>Total</b>", f"<b>{gib(ideal)}</b>", f"<b>{gib(held)}</b>", esc(change)))
     rows += [
-        (told_apart(s.label, s.layer_type, kinds) + ", memory behind", "", gib(s.engine_bytes),
+        (esc(told_apart(s.label, s.layer_type, kinds)) + ", memory behind", "", gib(s.engine_bytes),
          esc(s.why))
         for s in storage_differences(shown.fp)
         if s.engine_bytes != s.ideal_bytes
@@ -48,7 +48,7 @@ def html(shown: Answer) -> str:
     remark = f"GiB, all {number} devices together" if number > 1 else "GiB"
     head = ("layer kind", "ideal", f"held by {name}", "why")
     return title(f"From ideal to {name}", remark) + table(
-        head, rows, right=(1, 2), classes="spread"
+        head, rows, right=(1, 2), classes="spread steps-from-ideal"
     )
 
 

@@ -83,7 +83,7 @@ def _table(names: tuple[str, ...], lines: list[str]) -> str:
     head = '<th class="x"></th>'.join(f'<th scope="col" class="r">{name}</th>' for name in names)
     ends = "".join(f'<th scope="col" class="r">{name}</th>' for name in ("total, B", "GiB"))
     return (
-        f'<table><thead><tr><th scope="col">Layer kind</th>{head}<th class="x"></th>{ends}</tr>'
+        f'<table><thead><tr><th scope="col">layer kind</th>{head}<th class="x"></th>{ends}</tr>'
         f"</thead><tbody>{''.join(lines)}</tbody></table>"
     )
 
@@ -103,7 +103,7 @@ def _row(row: FormulaRow, head: tuple[str, ...], names: list[tuple[str, str]]) -
         f'<td class="r">{cell}</td>' for cell, _ in zip(cells, head, strict=False)
     )
     swatch = f'<span class="sw k-{KIND_ROLES[row.letter]}"></span>'
-    kind = told_apart(row.label, row.layer_type, names)
+    kind = esc(told_apart(row.label, row.layer_type, names))
     return (
         f'<tr><td class="kind">{swatch}{kind}{tensors}</td>{times}<td class="x">=</td>'
         f'<td class="r total">{row.num_bytes:,}</td><td class="r"><b>{gib(row.num_bytes)}</b></td>'
@@ -129,7 +129,7 @@ def _total(marginal: str, num_bytes: int, head: tuple[str, ...]) -> str:
 def _stacked(row: FormulaRow, names: list[tuple[str, str]]) -> str:
     """The same for a phone: two lines a row."""
     swatch = f'<span class="sw k-{KIND_ROLES[row.letter]}"></span>'
-    kind = told_apart(row.label, row.layer_type, names)
+    kind = esc(told_apart(row.label, row.layer_type, names))
     tensors = "" if row.tensors == ("key", "value") else f": {esc(tensors_text(row))}"
     return _line(f"{swatch}<b>{kind}{tensors}</b>", row.num_bytes, row.text.partition(": ")[2])
 

@@ -181,7 +181,7 @@ def _where(error: CalculatorError, options: dict[str, str]) -> str:
         return "change the one named above"
     name = (*_given(wrong, options), *wrong)[0]
     folded = ", under Engine flags" if name in FLAGS else ""
-    return f"change {LABELS[name].lower()}{folded}"
+    return f"change {LABELS[name]}{folded}"
 
 
 def plain(option: str) -> str:
