@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from calculator.errors import InvalidInput
+from calculator.errors import InvalidInput, shown
 from calculator.units import GIB, MAX_BYTES, checked_int, format_gib
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ def budget_of(
     if overhead is None:
         low, high, basis = default_overhead(device.usable_bytes)
     else:
+        if not isinstance(overhead, tuple | list) or len(overhead) != 2:
+            raise InvalidInput(
+                f"overhead is {shown(overhead)}; expected the least and the most bytes.",
+                field="overhead",
+            )
         low, high = (checked_int("overhead", n, at_least=0, at_most=MAX_BYTES) for n in overhead)
         basis = "as given"
         if low > high:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from calculator.budget import DEFAULT_SHARE, Budget, ByteRange, budget_of
 from calculator.devices import Device, load_device
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput
-from calculator.footprint import IDEAL, Footprint, footprint
+from calculator.footprint import IDEAL, Footprint, check_arguments, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request
@@ -148,6 +148,8 @@ def capacity(
     has for its cache. Several devices without `parallelism` are one tensor-parallel group.
     `overhead` is the range of other needs of a device [bytes]; default: from public start-up logs.
     """
+    check_arguments(model=model, engine=engine, request=request or Request(1))
+    check_arguments(parallelism=parallelism or SINGLE)
     request = request or Request(seq_len=min(8192, model.max_position_embeddings or 8192))
     parallelism = spread(parallelism, num_devices)
     if kv_bytes_per_device is not None:
@@ -162,9 +164,10 @@ def capacity(
             field="device",
         )
     else:
-        found = load_device(device) if isinstance(device, str) else device
+        found = device if isinstance(device, Device) else load_device(device)
         weights = weights_of(model, parallelism, weights_dtype, weights_bytes)
         budget = budget_of(found, weights, overhead, share)
+        budget = replace(budget, basis=(*budget.basis, *engine.device_notes(found)))
     return fit(model, request, engine, parallelism, budget, typical_context)
 
 

@@ -102,7 +102,7 @@ class Footprint:
         if self.request.shared_prefix_len:
             found.append(
                 f"The first {self.request.shared_prefix_len:,} tokens are the same in all "
-                "sequences of a replica and stored once."
+                "sequences of a replica; what is shared of them is stored once."
             )
         if self.parallelism.pipeline_parallel_size > 1:
             found.append("Pipeline stages as even as possible, the rest before the last stage.")

@@ -35,7 +35,7 @@ class Search:
         """Bytes a device must have; NOT_RUN where the engine's options forbid it [bytes]."""
         if self.engine.bounded:
             asked = resize(self.request, seq_len, batch_size)
-            if not self.engine.holds(self.model, asked, self.parallelism):
+            if self.engine.limit(self.model, asked, self.parallelism):
                 return NOT_RUN
         return self.demand(seq_len).for_held(self.held(seq_len, batch_size))
 

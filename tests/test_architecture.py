@@ -27,7 +27,7 @@ STEPS = (
     ("parallel",),
     ("engines",),
     ("footprint",),
-    ("explain", "sweep", "weights", "budget", "devices"),
+    ("explain", "rates", "sweep", "weights", "budget", "devices"),
     ("differences",),
     ("search",),
     ("capacity", "fixes", "speed", "logs", "workload"),

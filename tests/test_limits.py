@@ -124,3 +124,22 @@ def test_static_caches_draw_what_runs():
 def test_offloaded_caches_have_no_verdict():
     with pytest.raises(InvalidInput, match="lies in host memory"):
         on("rtx-4090-24gb", "llama-3.1-8b", 8_192, engine="transformers", cache="offloaded")
+
+
+@pytest.mark.parametrize(
+    ("engine", "device", "said"),
+    [
+        ("vllm", "m3-max-64gb", "vLLM has no GPU engine"),
+        ("vllm", "rtx-4090-24gb", "Hopper"),
+        ("llama.cpp", "rtx-4090-24gb", "only a guide"),
+        ("transformers", "h100-sxm-80gb", "only a guide"),
+    ],
+)
+def test_what_a_device_changes_is_said(engine, device, said):
+    found = on(device, "llama-3.1-8b", 8_192, engine=engine)
+    assert said in " ".join(found.to_dict()["assumptions"])
+
+
+def test_vllm_on_hopper_needs_no_word():
+    found = on("h100-sxm-80gb", "llama-3.1-8b", 8_192, engine="vllm")
+    assert not kv.engine("vllm").device_notes(found.budget.device)

@@ -63,7 +63,7 @@ def needs_of(
 
 def _runs(fp: Footprint, seq_len: int, batch_size: int) -> bool:
     asked = resize(fp.request, seq_len, batch_size)
-    return fp.engine.holds(fp.model, asked, fp.parallelism)
+    return not fp.engine.limit(fp.model, asked, fp.parallelism)
 
 
 def powers(low: int, high: int) -> list[int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, assert_never
 
 from calculator.dtypes import CACHE_DTYPES, Dtype
+from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes, Demand
 from calculator.engines.rows import plan
 from calculator.items import Item
@@ -51,8 +52,8 @@ class Engine:
 
     @property
     def bounded(self) -> bool:
-        """Whether `holds` may say no for its options; not asked at each size where it cannot."""
-        return type(self).holds is not Engine.holds
+        """Whether `limit` may say no for its options; not asked at each size where it cannot."""
+        return type(self).limit is not Engine.limit
 
     @property
     def max_sequences(self) -> int | None:
@@ -76,21 +77,19 @@ class Engine:
         """Bytes of a slot: each head's elements stored together."""
         return tensor.heads * dtype.row_bytes(tensor.width)
 
-    def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
-        """Whether the engine's own limits, memory apart, let all sequences be live at once."""
-        return True
-
     def limit(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> str:
-        """Which limit of its own the engine would pass, in a sentence; empty where it holds."""
-        if self.holds(model, request, parallelism):
-            return ""
-        return f"with these options {self.engine} cannot run all of these sequences at once."
+        """Which limit of its own, memory apart, it would pass, in a sentence; else empty."""
+        return ""
 
     def demand(
         self, model: ModelSpec, request: Request, parallelism: Parallelism
     ) -> Callable[[int], Demand]:
         """seq_len → what a device must have, beside what sequences so long hold, to run them."""
         return _no_demand
+
+    def device_notes(self, device: Accelerator) -> tuple[str, ...]:
+        """What on this device may be otherwise than the engine is described for."""
+        return ()
 
     def lighter(self, request: Request) -> tuple[tuple[str, Engine], ...]:
         """Other settings that need less and change no output: the flag as typed, and the engine."""

@@ -12,6 +12,7 @@ from calculator.devices import Device, devices
 from calculator.errors import CalculatorError
 from calculator.footprint import footprint
 from calculator.model import ModelSpec
+from calculator.rates import first_bytes_per_token, lasting_bytes_per_token
 from calculator.request import Request
 from calculator.scenario import LINK_VERSION
 from calculator.tensors import Constant
@@ -34,7 +35,11 @@ def show_heading() -> None:
 
 def show_models(options: dict[str, str]) -> None:
     every = presets()
-    markup.show(title("Models", "figures at 8,192 tokens × 1, ideal, auto type"))
+    markup.show(
+        title(
+            "Models", "ideal, auto type; B a token: → once windows are full; fixed: at 8,192 tokens"
+        )
+    )
     text = st.text_input(
         "Filter models", key="filter_models", placeholder="name, publisher or kind of layer",
         label_visibility="collapsed",
@@ -102,13 +107,15 @@ def _model_row(model: ModelSpec, options: dict[str, str]) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _rates(model: ModelSpec) -> tuple[str, str]:
-    """Bytes a token and fixed bytes at 8,192 tokens."""
+    """Bytes a token, at first and once windows are full, and fixed bytes at 8,192 tokens."""
     encoder = 1500 if model.has_encoder else None
     try:
         fp = footprint(model, Request(seq_len=8192, encoder_seq_len=encoder))
     except CalculatorError:
         return "–", "–"
-    return f"{fp.bytes_per_token:,}", f"{fp.fixed_bytes:,}"
+    first, lasting = first_bytes_per_token(model), lasting_bytes_per_token(model)
+    rate = f"{first:,}" if first == lasting else f"{first:,} → {lasting:,}"
+    return rate, f"{fp.fixed_bytes:,}"
 
 
 def _each(model: ModelSpec, field: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
+from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes
 from calculator.engines.base import Engine
 from calculator.engines.llamacpp.architectures import (
@@ -16,6 +17,7 @@ from calculator.engines.llamacpp.architectures import (
 from calculator.engines.llamacpp.cells import Cells, live_tokens
 from calculator.engines.llamacpp.command import llama_server
 from calculator.engines.llamacpp.log import log_lines
+from calculator.engines.llamacpp.notes import device_notes
 from calculator.engines.llamacpp.profiles import PROFILES
 from calculator.engines.llamacpp.refusals import check, check_context
 from calculator.engines.llamacpp.steps import Lengths, beyond_context, differences
@@ -157,8 +159,8 @@ class LlamaCpp(Engine):
             bool(self.kv_unified), bool(self.swa_full),
         )  # fmt: skip
 
-    def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
-        return not self.limit(model, request, parallelism)
+    def device_notes(self, device: Accelerator) -> tuple[str, ...]:
+        return device_notes(device)
 
     def limit(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> str:
         for lengths in filter(None, dealt(request.lengths, parallelism.data_parallel_size)):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, cast
 
+from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes, Demand
 from calculator.engines.base import Engine
 from calculator.engines.rows import plan
@@ -18,7 +19,7 @@ from calculator.engines.transformers.kept import (
     dynamic,
     static,
 )
-from calculator.engines.transformers.notes import notes
+from calculator.engines.transformers.notes import device_notes, notes
 from calculator.engines.transformers.options import STATIC, filled_in, release
 from calculator.engines.transformers.refusals import (
     check_cache,
@@ -111,8 +112,13 @@ class Transformers(Engine):
             )
         return Engine.demand(self, model, request, parallelism)
 
-    def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
-        return self.max_cache_len is None or request.longest <= self.max_cache_len
+    def device_notes(self, device: Accelerator) -> tuple[str, ...]:
+        return device_notes(device)
+
+    def limit(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> str:
+        if self.max_cache_len is None or request.longest <= self.max_cache_len:
+            return ""
+        return f"{request.longest:,} tokens are more than max_cache_len, {self.max_cache_len:,}."
 
     def tensors(self, cache: LayerCache, model: ModelSpec) -> tuple[StateTensor, ...]:
         check_cache(self.cache, model)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes, Demand
 from calculator.engines.base import Engine
 from calculator.engines.vllm.blocks import most_held
@@ -15,7 +16,7 @@ from calculator.engines.vllm.flags import check_flags
 from calculator.engines.vllm.formats import cache_format
 from calculator.engines.vllm.items import blocks_held, items_of
 from calculator.engines.vllm.limits import check_prefix, lighter_than, limit_of
-from calculator.engines.vllm.notes import notes
+from calculator.engines.vllm.notes import device_notes, notes
 from calculator.engines.vllm.plan import Plan, blocks_per_request, plan_of
 from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
 from calculator.engines.vllm.releases import Release, release
@@ -233,8 +234,8 @@ class Vllm(Engine):
         """`max_num_seqs` may not be more (`config/scheduler.py`)."""
         return self.max_num_batched_tokens
 
-    def holds(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> bool:
-        return not self.limit(model, request, parallelism)
+    def device_notes(self, device: Accelerator) -> tuple[str, ...]:
+        return device_notes(device)
 
     def limit(self, model: ModelSpec, request: Request, parallelism: Parallelism) -> str:
         return limit_of(self, model, request, parallelism)

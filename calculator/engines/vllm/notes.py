@@ -64,8 +64,10 @@ def _gpu(engine: Vllm, pool: Pool) -> str:
 
 def _moment(rules: set[Rule]) -> str:
     parts = ["started blocks count whole"]
-    if rules & {"sliding", "chunked"}:
-        parts.append("a window or chunk gives back the blocks wholly below it")
+    if "sliding" in rules:
+        parts.append("a window gives back the blocks wholly below it")
+    if "chunked" in rules:
+        parts.append("a chunk counts as it is before it is given back")
     return (
         "Held while the last token is computed: "
         f"{'; '.join(parts)} (v1/core/single_type_kv_cache_manager.py:remove_skipped_blocks)."
