@@ -56,7 +56,8 @@ def memory_bar(found: Capacity) -> Bar:
     free = max(0, limit - used)
     if short:
         segments, unsure = _cut(segments, limit), _cut((unsure,), limit, used - unsure.num_bytes)[0]
-    tail = [Segment("free", "Free", free, max(0, spare.low), max(0, spare.high))]
+    left = "For more requests" if found.footprint.engine.reserves else "Free"
+    tail = [Segment("free", left, free, max(0, spare.low), max(0, spare.high))]
     if short:
         over = Segment("over", "Over the limit", short, max(0, -spare.high), short)
         rest = Segment("outside", "Outside share", max(0, usable - used), 0, 0, in_key=False)
@@ -82,7 +83,7 @@ def _certain(found: Capacity) -> tuple[Segment, ...]:
         growing = cache - fixed
         segments.append(Segment("growing", "Cache, growing", growing, growing, growing))
     if more := found.needed_bytes_per_device - cache:
-        label = "Free when it starts" if found.footprint.engine.reserves else "Behind the tensors"
+        label = "Needed to start" if found.footprint.engine.reserves else "Behind the tensors"
         segments.append(Segment("start", label, more, more, more, found.needs_more > 0))
     low, high = found.budget.overhead
     segments.append(Segment("estimate", "Other needs, estimate", low, low, high, high > 0))

@@ -93,7 +93,7 @@ class LineChart:
             "yaxis": self._y_axis(palette, scale, low, high),
             "shapes": shapes + self._limit_line(palette) + self._weights_line(palette, low, high),
             "annotations": notes + self._names(palette, scale) + self._value(palette, scale)
-            + needed_note(self.found, self.here[0], palette, is_log=scale == "log")
+            + needed_note(self.found, self.here[0], self.lines[0].points[-1][0], palette, scale)
             + self._limit_note(palette) + self._weights_note(palette, scale, low, high),
         }  # fmt: skip
         return {"data": traces, "layout": layout}

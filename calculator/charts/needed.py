@@ -36,16 +36,17 @@ def needed_trace(
 
 
 def needed_note(
-    found: Capacity | None, here: int, palette: Palette, *, is_log: bool
+    found: Capacity | None, here: int, last: int, palette: Palette, scale: str
 ) -> list[dict[str, Any]]:
     """Its name, above this scenario's place on it."""
     if found is None or not found.needs_more:
         return []
-    y = found.needed_bytes_per_device / GIB
+    y, at_start = found.needed_bytes_per_device / GIB, here * 8 < last
     note = frame.note(
-        word(found), palette.accent, xanchor="right", yanchor="bottom", xshift=-4, yshift=3
-    )
-    return [note | {"x": log2(here) * LOG10_2, "y": log2(y) * LOG10_2 if is_log else y}]
+        word(found), palette.accent, yanchor="bottom", yshift=3,
+        xanchor="left" if at_start else "right", xshift=4 if at_start else -4,
+    )  # fmt: skip
+    return [note | {"x": log2(here) * LOG10_2, "y": log2(y) * LOG10_2 if scale == "log" else y}]
 
 
 def word(found: Capacity) -> str:
