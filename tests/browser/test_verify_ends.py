@@ -59,16 +59,19 @@ def until(condition, seconds: float = 60.0):
 def test_a_child_that_is_killed_is_told_and_can_be_started_again(visit, app_url):
     with visit("/?model=llama-3-8b&context=64") as page:
         turn_to_verify(page)
-        button(page, ALLOCATE).click()
+        button(page, GENERATE).click()  # seconds long, so that it is there to be killed
         pid = until(lambda: worker_of(app_url))
+        assert pid  # 0 would be this whole process group
         os.kill(pid, signal.SIGKILL)
         told = page.get_by_role("alert")
         expect(told).to_contain_text("ended by signal 9 before it had a result")
         expect(told).to_contain_text("It can be started again.")
         expect(tag(page)).to_have_text("No result, see below")
-        button(page, ALLOCATE).click()
-        expect(tag(page)).to_have_text("✓ Equal", timeout=WITHIN)
+        button(page, GENERATE).click()
         expect(told).to_have_count(0)
+        expect(button(page, "Cancel the generation")).to_be_visible()
+        button(page, "Cancel the generation").click()
+        expect(page.get_by_text("Cancelled; nothing is left of it.")).to_be_visible()
 
 
 def test_ten_terabytes_are_refused_with_the_part_that_fits(visit):
