@@ -22,10 +22,15 @@ async def without_delay(_app: object) -> AsyncIterator[None]:
     algorithm off for its connections (`asyncio/base_events.py:_set_nodelay`): a small message after
     another then waits for the browser's delayed acknowledgement, 40 ms, twice a rerun.
     """
+    send_at_once()
+    yield
+
+
+def send_at_once() -> None:
+    """Connections inherit the option from the sockets this process listens on."""
     for listening in listening_sockets():
         with listening:
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    yield
 
 
 @cache
@@ -36,18 +41,30 @@ def keep_imports_out_of_collections() -> None:
 
 
 def listening_sockets() -> list[socket.socket]:
-    """Duplicates of the TCP sockets this process listens on; connections inherit their options."""
+    """Duplicates of the TCP sockets this process listens on."""
     found = []
     for name in os.listdir(OPEN_FILES) if OPEN_FILES.is_dir() else ():
-        try:
-            candidate = socket.socket(fileno=os.dup(int(name)))
-        except OSError:  # a file, or gone since
+        candidate = _duplicate(int(name))
+        if candidate is None:
             continue
         if _listens(candidate):
             found.append(candidate)
         else:
             candidate.close()
     return found
+
+
+def _duplicate(number: int) -> socket.socket | None:
+    """None for what is no socket; a duplicate that stayed open would keep a pipe from ending."""
+    try:
+        copy = os.dup(number)
+    except OSError:  # gone since it was listed
+        return None
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        return None
 
 
 def _listens(candidate: socket.socket) -> bool:

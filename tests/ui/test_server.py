@@ -1,9 +1,9 @@
 """What a page sends does not wait for the browser's acknowledgement of what went before."""
 
-import asyncio
+import os
 import socket
 
-from ui.server import listening_sockets, without_delay
+from ui.server import OPEN_FILES, listening_sockets, send_at_once
 
 
 def test_connections_send_at_once():
@@ -11,15 +11,11 @@ def test_connections_send_at_once():
     with listening, socket.socket() as client:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
-
-        async def served() -> int:
-            async with without_delay(None):
-                client.connect(listening.getsockname())
-                accepted, _ = listening.accept()
-                with accepted:
-                    return accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-
-        assert asyncio.run(served())
+        send_at_once()
+        client.connect(listening.getsockname())
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_only_listening_sockets_are_touched():
@@ -31,3 +27,14 @@ def test_only_listening_sockets_are_touched():
     finally:
         for each in (*ends, *found):
             each.close()
+
+
+def test_nothing_stays_open():
+    """A pipe whose writing end were kept would never end for who reads it."""
+    reading, writing = os.pipe()
+    before = set(os.listdir(OPEN_FILES))
+    send_at_once()
+    assert set(os.listdir(OPEN_FILES)) <= before | {str(max(map(int, before)) + 1)}
+    os.close(writing)
+    assert os.read(reading, 1) == b""
+    os.close(reading)
