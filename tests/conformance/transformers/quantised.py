@@ -93,12 +93,12 @@ def measured(case: Case) -> Held | None:
 
 def _uncompiled() -> None:
     """Unpack for quanto what it would compile a C++ extension for, for minutes."""
-    from optimum.quanto.library.extensions import get_extension
+    from optimum.quanto import library
 
     def unpack(packed: torch.Tensor, bits: int) -> torch.Tensor:
         return torch.cat([packed >> shift & 2**bits - 1 for shift in range(0, 8, bits)])
 
-    get_extension("quanto_cpp")._lib = SimpleNamespace(unpack=unpack)
+    library.extensions.get_extension("quanto_cpp")._lib = SimpleNamespace(unpack=unpack)
 
 
 def _readable(cache: Any, case: Case) -> None:
