@@ -10,6 +10,7 @@ from calculator.budget import ByteRange, budget_of
 from calculator.capacity import Capacity, fit
 from calculator.dtypes import DTYPES
 from calculator.errors import CalculatorError
+from calculator.search import resize
 from calculator.weights import weights_of
 
 
@@ -140,11 +141,5 @@ def _lighter_engine(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
 def _with(asked: Capacity, **lengths: int) -> Capacity:
     fp = asked.footprint
     seq_len = lengths.get("seq_len", fp.request.longest)
-    request = replace(
-        fp.request,
-        seq_len=seq_len,
-        batch_size=lengths.get("batch_size", fp.request.num_sequences),
-        seq_lens=None,
-        shared_prefix_len=min(fp.request.shared_prefix_len, seq_len),
-    )
+    request = resize(fp.request, seq_len, lengths.get("batch_size", fp.request.num_sequences))
     return fit(fp.model, request, fp.engine, fp.parallelism, asked.budget)
