@@ -19,13 +19,13 @@ if str(HERE.parent) not in sys.path:  # the page's own modules are imported as `
 from ui import scheme  # noqa: E402
 from ui.guard import guarded  # noqa: E402
 from ui.link import arrived, hold_across, read_link  # noqa: E402
-from ui.markup import esc, show  # noqa: E402
+from ui.markup import Html, esc, show  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
 from ui.server import keep_imports_out_of_collections  # noqa: E402
 from ui.theme import ASSETS, is_dark, style_sheet  # noqa: E402
 
 read_link()
-st.html(style_sheet())
+st.html(Html(style_sheet()))
 embedded = bool(st.context.is_embedded)
 page = st.navigation(
     [

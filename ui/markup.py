@@ -40,10 +40,19 @@ def unmarked(text: str) -> str:
     return re.sub("[\x02-\x05]", "", text)
 
 
+class Html(str):
+    """Our own HTML, which Streamlit takes as it stands: it looks through other text for indents."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return self
+
+
 def show(*sections: str) -> None:
     """Sections of our HTML on the page, as one element; empty ones leave no trace."""
     body = "".join(f"<section>{section}</section>" for section in sections if section)
-    st.html(f'<div class="kv">{body}</div>')
+    st.html(Html(f'<div class="kv">{body}</div>'))
 
 
 def fold(summary: str, body: str) -> str:

@@ -47,7 +47,8 @@ def models() -> list[str]:
 
 def chosen() -> dict[str, str]:
     """The options as they stand in the widgets, or in the URL where there are none."""
-    source = st.query_params if st.context.is_embedded else st.session_state
+    given = st.query_params if st.context.is_embedded else st.session_state
+    source = given.to_dict()  # at once: one by one, each that is missing costs an exception
     found = {}
     for name in NAMES:
         value = source.get(name)
@@ -145,9 +146,11 @@ def _devices() -> None:
 
 def _is_needed(is_open: bool | None, *names: str) -> bool:
     """Whether a fold's widgets must be there: it is open, or one of them says something."""
+    if is_open:
+        return True
+    given = st.query_params.to_dict() | st.session_state.to_dict()
     plain = (None, "", "1", DEFAULTS["share"])
-    given = [st.session_state.get(name, st.query_params.get(name)) for name in names]
-    return bool(is_open) or any(str(v) not in plain for v in given if v is not None)
+    return any(str(given[name]) not in plain for name in names if given.get(name) is not None)
 
 
 def _engine_flags() -> None:

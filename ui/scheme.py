@@ -16,5 +16,8 @@ _watch = st.components.v2.component("kvcalc_scheme", js=_SCRIPT)
 
 
 def follow() -> None:
-    """Mounts the listener; it draws nothing."""
-    _watch(key="scheme", on_changed_change=lambda: None, height=1)
+    """Mounts the listener; it draws nothing.
+
+    Without a key: the state of one that has a key is worked out again for each input of the page.
+    """
+    _watch(on_changed_change=lambda: None, height=1)

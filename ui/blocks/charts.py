@@ -15,7 +15,7 @@ from calculator.charts import frame
 from calculator.charts.grid import Grid, grid
 from calculator.charts.lines import LineChart, against_context, against_sequences
 from ui.answer import Answer
-from ui.markup import esc, table, title
+from ui.markup import Html, esc, table, title
 from ui.theme import is_dark, palette
 
 Chart = LineChart | Grid
@@ -75,7 +75,7 @@ def show_map(shown: Answer) -> None:
         where = f"one {name}" if number == 1 else f"each of {number}"
         mode = _head("What fits", f"{where}, GiB", ("cache", "to spare"), "map_shows")
         _draw("map", shown, mode)
-        st.html(f'<div class="kv"><div class="mapkey">{_map_key()}</div></div>')
+        st.html(Html(f'<div class="kv"><div class="mapkey">{_map_key()}</div></div>'))
     _table("map", shown)
 
 
@@ -85,7 +85,8 @@ def _head(text: str, remark: str, modes: tuple[str, ...], key: str, below: str =
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         lines = f'<div class="mapkey">{esc(below)}</div>' if below else ""
-        st.html(f'<div class="kv inline tall">{title(text, remark)}{lines}</div>', width="content")
+        head = f'<div class="kv inline tall">{title(text, remark)}{lines}</div>'
+        st.html(Html(head), width="content")
         if not modes:
             return ""
         picked = st.segmented_control(
@@ -119,7 +120,7 @@ def _table(kind: str, shown: Answer) -> None:
         if not fold.open:
             return
         html, text = _tables(kind, shown)
-        st.html(html)
+        st.html(Html(html))
         name = f"{shown.fp.model.id or 'model'}-{kind}.csv".replace("/", "-")
         st.download_button(
             "Download CSV", text, name, "text/csv", key=f"{kind}_csv", on_click="ignore"

@@ -12,7 +12,7 @@ from calculator.verdict import TAGS, limits_text, verdict_sentence
 from ui import pasted
 from ui.answer import Answer
 from ui.link import link_query, page_url
-from ui.markup import MUTED, STRONG, esc, marked, unmarked
+from ui.markup import MUTED, STRONG, Html, esc, marked, unmarked
 
 CLASSES = {"fits": "fits", "marginal": "marginal", "does-not-fit": "not"}
 NO_DEVICE = "Choose a device, or type its memory, to see whether it fits."
@@ -35,7 +35,7 @@ def sentence(shown: Answer) -> str:
 def show_tag(shown: Answer, options: dict[str, str]) -> None:
     """The tag left, what can be copied right."""
     with st.container(horizontal=True, horizontal_alignment="distribute", wrap=False):
-        st.html(f'<div class="kv inline">{tag(shown)}</div>', width="content")
+        st.html(Html(f'<div class="kv inline">{tag(shown)}</div>'), width="content")
         with st.popover(
             "Copy", type="tertiary", icon=":material/content_copy:", key="copy", on_change="rerun"
         ) as copy:
