@@ -13,7 +13,7 @@ from calculator.footprint import IDEAL, Footprint, check_arguments, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request
-from calculator.search import Search
+from calculator.search import Search, demand_of
 from calculator.units import MAX_BYTES, MAX_TOKENS, checked_int
 from calculator.weights import weights_of
 
@@ -217,7 +217,7 @@ def fit(
 
 def needed_on_device(fp: Footprint) -> int:
     """Bytes the fullest device must have for the cache, what lies behind its tensors included."""
-    demand = fp.engine.demand(fp.model, fp.request, fp.parallelism)(fp.request.longest)
+    demand = demand_of(fp.model, fp.request, fp.engine, fp.parallelism)(fp.request.longest)
     behind = fp.engine.storage()
     if behind != fp.engine:
         fp = footprint(fp.model, fp.request, behind, fp.parallelism)

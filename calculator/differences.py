@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calculator.dtypes import DTYPES
-from calculator.explain import FormulaRow, explain
+from calculator.explain import FormulaRow, formula_rows
 from calculator.footprint import IDEAL, Footprint, footprint
 
 
@@ -67,7 +67,7 @@ def _steps(before: Footprint, after: Footprint) -> tuple[Difference, ...]:
 
 def _by_kind(found: Footprint) -> dict[tuple[str, str], list[FormulaRow]]:
     rows: dict[tuple[str, str], list[FormulaRow]] = {}
-    for row in explain(found).rows:
+    for row in formula_rows(found):
         rows.setdefault((row.layer_type, row.label), []).append(row)
     return rows
 

@@ -90,9 +90,14 @@ def explain(footprint: Footprint) -> Explanation:
             f"footprint is {shown(footprint)}; expected what footprint(model, request) gives.",
             field="footprint",
         )
-    rows = tuple(_formula_row(footprint, items) for items in _alike(footprint.items))
+    rows = formula_rows(footprint)
     keeping_nothing = sum(g.layers for g in footprint.model.layer_groups if not g.caches)
     return Explanation(rows, footprint.num_bytes, marginal(footprint, rows), keeping_nothing)
+
+
+def formula_rows(footprint: Footprint) -> tuple[FormulaRow, ...]:
+    """A row for each kind of tensor of each layer type."""
+    return tuple(_formula_row(footprint, items) for items in _alike(footprint.items))
 
 
 def answer(footprint: Footprint) -> str:

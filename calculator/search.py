@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 
+from calculator.engines.answers import Demand
 from calculator.engines.base import Engine
 from calculator.errors import CalculatorError
 from calculator.footprint import footprint
@@ -29,7 +30,7 @@ class Search:
         self.model, self.request, self.engine = model, request, engine
         self.parallelism = parallelism
         self.held = resized(model, request, engine.storage(), parallelism)
-        self.demand = cache(engine.demand(model, request, parallelism))
+        self.demand = demand_of(model, request, engine, parallelism)
 
     def needed(self, seq_len: int, batch_size: int) -> int:
         """Bytes a device must have; NOT_RUN where the engine's options forbid it [bytes]."""
@@ -71,6 +72,7 @@ def _in_steps(
     return found * step if found else found
 
 
+@lru_cache(maxsize=256)
 def resize(request: Request, seq_len: int, batch_size: int) -> Request:
     """The request with so many sequences of this length, all else as it is."""
     prefix = min(request.shared_prefix_len, seq_len)
@@ -94,17 +96,37 @@ def resized(
         except CalculatorError:
             return NOT_RUN
 
-    footprint(model, resize(request, request.longest, request.num_sequences), engine, parallelism)
     ranks = parallelism.tensor_parallel_size
     uneven = parallelism.num_devices > ranks or parallelism.decode_context_parallel_size > 1
     if uneven or not engine.additive or request.shared_prefix_len:
+        asked = resize(request, request.longest, request.num_sequences)
+        footprint(model, asked, engine, parallelism)
         return by_footprint
+    of_one = _of_one_sequence(model, resize(request, 1, 1), engine, parallelism)
+    return lambda seq_len, batch_size: batch_size * (of_one(seq_len) // ranks)
 
-    @cache
-    def one_sequence(seq_len: int) -> int:
-        return engine.bytes_by_length(model, [seq_len], request, parallelism)[0] // ranks
 
-    return lambda seq_len, batch_size: batch_size * one_sequence(seq_len)
+@lru_cache(maxsize=64)
+def _of_one_sequence(
+    model: ModelSpec, request: Request, engine: Engine, parallelism: Parallelism
+) -> Callable[[int], int]:
+    """Kept for the next search and chart, which ask for many of the same lengths."""
+    footprint(model, request, engine, parallelism)
+    return lru_cache(maxsize=2048)(engine.of_one_sequence(model, request, parallelism))
+
+
+def demand_of(
+    model: ModelSpec, request: Request, engine: Engine, parallelism: Parallelism
+) -> Callable[[int], Demand]:
+    """What a device must have at each length of a request like this one; kept likewise."""
+    return _demand(model, resize(request, 1, 1), engine, parallelism)
+
+
+@lru_cache(maxsize=64)
+def _demand(
+    model: ModelSpec, request: Request, engine: Engine, parallelism: Parallelism
+) -> Callable[[int], Demand]:
+    return lru_cache(maxsize=2048)(engine.demand(model, request, parallelism))
 
 
 def largest(fits: Callable[[int], bool], limit: int, guess: int = 1) -> int | None:

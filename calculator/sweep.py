@@ -44,7 +44,7 @@ def sweep(
 
     footprint(model, replace(base, seq_len=1, batch_size=1, seq_lens=None), engine, parallelism)
     if engine.additive and not base.shared_prefix_len:
-        single = engine.bytes_by_length(model, lengths, base, parallelism)
+        single = list(map(engine.of_one_sequence(model, base, parallelism), lengths))
         _check_range(max(single) * max(batches))
         return np.multiply.outer(
             np.array(single, dtype=np.int64), np.array(batches, dtype=np.int64)

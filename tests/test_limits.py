@@ -4,8 +4,8 @@ import pytest
 
 import calculator as kv
 from calculator.charts.crossing import outgrows_weights
+from calculator.charts.curves import against_context
 from calculator.charts.grid import grid
-from calculator.charts.lines import against_context
 from calculator.errors import InvalidInput
 from calculator.fixes import fixes
 from calculator.verdict import limits_text, verdict_sentence

@@ -20,25 +20,18 @@ from ui import scheme  # noqa: E402
 from ui.guard import guarded  # noqa: E402
 from ui.link import arrived, hold_across, read_link  # noqa: E402
 from ui.markup import Html, esc, show  # noqa: E402
+from ui.navigation import pages  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
 from ui.server import keep_imports_out_of_collections  # noqa: E402
-from ui.theme import ASSETS, is_dark, style_sheet  # noqa: E402
+from ui.theme import is_dark, picture, style_sheet  # noqa: E402
 
 read_link()
 st.html(Html(style_sheet()))
 embedded = bool(st.context.is_embedded)
-page = st.navigation(
-    [
-        st.Page(HERE / "views" / "plan.py", title="Plan", default=True),
-        st.Page(HERE / "views" / "verify.py", title="Verify"),
-        st.Page(HERE / "views" / "learn.py", title="Learn"),
-        st.Page(HERE / "views" / "catalogue.py", title="Catalogue"),
-    ],
-    position="hidden" if embedded else "top",
-)
+page = st.navigation(pages(), position="hidden" if embedded else "top")
 hold_across(page.url_path)
 if not embedded:
-    st.logo(str(ASSETS / f"logo-{'dark' if is_dark() else 'light'}.svg"), size="medium")
+    st.logo(picture(f"logo-{'dark' if is_dark() else 'light'}.svg"), size="medium")
     with st.sidebar:
         guarded(inputs)()
 if notes := st.session_state["link_notes"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 import streamlit as st
@@ -11,18 +12,23 @@ import streamlit as st
 from calculator.units import GIB, format_bytes, format_gib
 
 STRONG, MUTED = "\x02{}\x03", "\x04{}\x05"
-_UNITS = re.compile(r"(\d) (?:(GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|(%))|(\d) × (?=[A-Za-z])")
+_UNITS = re.compile(  # begins with what is rare: a search for digits looks at every letter
+    r" (?<=\d )(?:(?=(?:GiB|GB|MiB|KiB|B|TiB|tokens?|sequences?)\b|%)|× (?=[A-Za-z]))"
+)
 
 
 def esc(text: object) -> str:
     """Escaped, a number kept together with its unit."""
-    return _UNITS.sub(_joined, escape(str(text)))
+    return _escaped(str(text))
+
+
+@lru_cache(maxsize=2048)
+def _escaped(text: str) -> str:
+    return _UNITS.sub(_joined, escape(text))
 
 
 def _joined(found: re.Match[str]) -> str:
-    if found[4]:
-        return f"{found[4]}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}"
-    return f"{found[1]}\N{NO-BREAK SPACE}{found[2] or found[3]}"
+    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def marked(text: str) -> str:

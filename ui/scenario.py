@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from calculator.catalog import load_named, preset_paths
@@ -97,8 +99,9 @@ def inputs() -> None:
         help="What the cache is counted for: an engine with its own rules, or ideal, the bytes of "
         "the formula alone.",
     )  # fmt: skip
-    _engine_flags()
-    _other_needs()
+    given = st.query_params.to_dict() | st.session_state.to_dict()
+    _engine_flags(given)
+    _other_needs(given)
 
 
 def _model() -> object:
@@ -144,20 +147,19 @@ def _devices() -> None:
     )
 
 
-def _is_needed(is_open: bool | None, *names: str) -> bool:
+def _is_needed(is_open: bool | None, given: dict[str, Any], *names: str) -> bool:
     """Whether a fold's widgets must be there: it is open, or one of them says something."""
     if is_open:
         return True
-    given = st.query_params.to_dict() | st.session_state.to_dict()
     plain = (None, "", "1", DEFAULTS["share"])
     return any(str(given[name]) not in plain for name in names if given.get(name) is not None)
 
 
-def _engine_flags() -> None:
-    given = any(name in st.query_params for name in FLAGS)  # a link that sets one shows it
-    st.session_state.setdefault("engine_flags", given)
+def _engine_flags(given: dict[str, Any]) -> None:
+    if "engine_flags" not in given:  # a link that sets one shows it
+        st.session_state["engine_flags"] = any(name in st.query_params for name in FLAGS)
     with st.expander("Engine flags", type="compact", key="engine_flags", on_change="rerun") as fold:
-        if not _is_needed(fold.open, *FLAGS):
+        if not _is_needed(fold.open, given, *FLAGS):
             return
         left, right = st.columns(2)
         left.number_input("Pipeline parallel", 1, LIMITS["pp"], 1, 1, key="pp", bind="query-params")
@@ -179,11 +181,11 @@ def _engine_flags() -> None:
             )  # fmt: skip
 
 
-def _other_needs() -> None:
+def _other_needs(given: dict[str, Any]) -> None:
     with st.expander(
         "Other needs and share", type="compact", key="other_needs", on_change="rerun"
     ) as fold:
-        if not _is_needed(fold.open, "overhead", "share"):
+        if not _is_needed(fold.open, given, "overhead", "share"):
             return
         st.text_input(
             "Other needs of a device", key="overhead", bind="query-params",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -52,6 +54,13 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
+@lru_cache(maxsize=8)
+def picture(name: str) -> str:
+    """A drawing among the assets as a data URI: Streamlit would read a path again in each run."""
+    data = base64.b64encode((ASSETS / name).read_bytes()).decode("ascii")
+    return f"data:image/svg+xml;base64,{data}"
+
+
 @lru_cache(maxsize=2)
 def palette(dark: bool) -> Palette:
     """Colours of figures, which cannot follow the scheme by themselves."""
@@ -67,5 +76,7 @@ def style_sheet() -> str:
         f"--kv-{role}: light-dark({light}, {dark});" for role, (light, dark) in COLOURS.items()
     )
     files = (ASSETS / name for name in ("style.css", "lesson.css", "ways.css"))
-    rules = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return f"<style>:root {{{variables}}}\n{rules}</style>"
+    rules = " ".join(file.read_text(encoding="utf-8") for file in files)
+    # without comments and line breaks: it goes to the browser with each run
+    short = " ".join(re.sub(r"/\*.*?\*/", "", rules, flags=re.DOTALL).split())
+    return f"<style>:root {{{variables}}} {short}</style>"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 Show = Literal["cache", "to spare"]
+Verdicts = list[list[Verdict | None]]
+HEIGHT = 288
+"""Of the map; with its key below it, it ends where the other figures do [pixels]."""
 LEVEL = {"fits": 2, "marginal": 1, "does-not-fit": 0, None: 0}
 
 
@@ -76,93 +79,100 @@ class Grid:
         plain = {"showgrid": False, "tickmode": "array"}
         x_axis = frame.x_axis(palette, "Context, tokens", list(range(width)), ticks)
         y_axis = frame.y_axis(palette, "Sequences at once")
-        layout = frame.layout(palette) | {
+        layout = frame.layout(palette, height=HEIGHT) | {
             "xaxis": x_axis | plain | {"range": [-0.5, width - 0.5]},
             "yaxis": y_axis | plain
             | {"range": [-0.5, height - 0.5], "tickvals": list(range(height)), "ticktext": rows},
             "shapes": self._box(palette, own) + self._limit_line(palette),
             "annotations": self._limit_note(palette),
         }  # fmt: skip
-        traces = [self._tints(palette), self._numbers(palette, show), *self._frontiers(palette)]
+        said = self._verdicts()
+        traces = [
+            self._tints(palette, said),
+            self._numbers(palette, show, said),
+            *self._frontiers(palette, said),
+        ]
         return {"data": traces, "layout": layout}
+
+    def _verdicts(self) -> Verdicts:
+        """Of each cell; None everywhere without a device."""
+        of = self.found.verdict_of if self.found else lambda _: None
+        return [[of(needed) for needed in row] for row in self.needs]
 
     def _own_cell(self) -> tuple[int, int]:
         request = self.fp.request
         return self.batches.index(request.num_sequences), self.contexts.index(request.longest)
 
-    def _tints(self, palette: Palette) -> dict[str, Any]:
+    def _tints(self, palette: Palette, said: Verdicts) -> dict[str, Any]:
         tints = (palette.beyond_tint, palette.marginal_tint, palette.fits_tint)
         scale = [[edge / 3, tints[i]] for i in range(3) for edge in (i, i + 1)]
-        cells = [
-            (r, c) for r in range(len(self.batches)) for c in range(len(self.contexts))
-        ]  # fmt: skip
-        levels = [
-            [LEVEL[self.verdict(r, c)] for c in range(len(self.contexts))]
-            for r in range(len(self.batches))
-        ]
-        hover = {(r, c): self._hover(r, c) for r, c in cells}
         return {
             "type": "heatmap",
-            "z": levels,
+            "z": [[LEVEL[verdict] for verdict in row] for row in said],
             "zmin": 0,
             "zmax": 2,
             "colorscale": scale,
             "showscale": False,
             "xgap": 2,
             "ygap": 2,
-            "customdata": [
-                [hover[r, c] for c in range(len(self.contexts))] for r in range(len(self.batches))
-            ],
+            "customdata": self._hovers(said),
             "hovertemplate": "%{customdata}<extra></extra>",
         }
 
-    def _hover(self, row: int, column: int) -> str:
-        size = self.sizes[row][column]
-        word = WORDS[self.verdict(row, column)]
-        at = f"{self.contexts[column]:,} tokens × {self.batches[row]:,}"
-        return f"{at}<br><b>{gib2(size)} GiB</b>{f': {word}' if word else ''}"
+    def _hovers(self, said: Verdicts) -> list[list[str]]:
+        ends = {verdict: f": {word}" if word else "" for verdict, word in WORDS.items()}
+        starts = [f"{n:,} tokens × " for n in self.contexts]
+        return [
+            [
+                f"{start}{b:,}<br><b>{gib2(size)} GiB</b>{ends[verdict]}"
+                for start, size, verdict in zip(starts, sizes, row, strict=True)
+            ]
+            for b, sizes, row in zip(self.batches, self.sizes, said, strict=True)
+        ]
 
-    def _numbers(self, palette: Palette, show: Show) -> dict[str, Any]:
-        cells = [(r, c) for r in range(len(self.batches)) for c in range(len(self.contexts))]
-        colours = (palette.muted, palette.marginal, palette.text)
-        known = self.found is not None
+    def _numbers(self, palette: Palette, show: Show, said: Verdicts) -> dict[str, Any]:
+        width, height = len(self.contexts), len(self.batches)
+        if self.found is None:
+            colour = dict.fromkeys(LEVEL, palette.text)
+        else:
+            levels = (palette.muted, palette.marginal, palette.text)
+            colour = {verdict: levels[level] for verdict, level in LEVEL.items()}
+        shown = self.sizes
+        if show == "to spare" and self.found is not None:
+            low = self.found.budget.available.low
+            shown = tuple(tuple(low - needed for needed in row) for row in self.needs)
         return {
             "type": "scatter",
             "mode": "text",
-            "x": [c for _, c in cells],
-            "y": [r for r, _ in cells],
-            "text": [self._text(r, c, show) for r, c in cells],
+            "x": list(range(width)) * height,
+            "y": [row for row in range(height) for _ in range(width)],
+            "text": [
+                f"≈ {short(size)}" if verdict == "marginal" else short(size)
+                for sizes, row in zip(shown, said, strict=True)
+                for size, verdict in zip(sizes, row, strict=True)
+            ],
             "textfont": {
                 "family": frame.FONT,
                 "size": 12,
-                "color": [
-                    colours[LEVEL[self.verdict(r, c)]] if known else palette.text for r, c in cells
-                ],
+                "color": [colour[verdict] for row in said for verdict in row],
             },
             "hoverinfo": "skip",
         }
 
-    def _text(self, row: int, column: int, show: Show) -> str:
-        size = self.sizes[row][column]
-        mark = "≈ " if self.verdict(row, column) == "marginal" else ""
-        if show == "to spare" and self.found is not None:
-            size = self.found.budget.available.low - self.needs[row][column]
-        return mark + short(size)
-
-    def _frontiers(self, palette: Palette) -> list[dict[str, Any]]:
+    def _frontiers(self, palette: Palette, said: Verdicts) -> list[dict[str, Any]]:
         """Step lines around what fits (solid) and around what may fit (dotted)."""
         if self.found is None:
             return []
         solid = {"color": palette.fits, "width": 2.5}
         dotted = {"color": palette.estimate, "width": 2, "dash": "dot"}
-        return [self._frontier(1, dotted), self._frontier(2, solid)]
+        return [self._frontier(1, dotted, said), self._frontier(2, solid, said)]
 
-    def _frontier(self, level: int, line: dict[str, Any]) -> dict[str, Any]:
+    def _frontier(self, level: int, line: dict[str, Any], said: Verdicts) -> dict[str, Any]:
         """Edges between cells of at least this level and cells below it."""
         xs: list[float | None] = []
         ys: list[float | None] = []
         width, height = len(self.contexts), len(self.batches)
-        inside = [[LEVEL[self.verdict(r, c)] >= level for c in range(width)] for r in range(height)]
+        inside = [[LEVEL[verdict] >= level for verdict in row] for row in said]
         for r in range(height):
             for c in range(width):
                 if not inside[r][c]:

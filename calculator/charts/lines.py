@@ -11,7 +11,6 @@ from calculator.capacity import Capacity
 from calculator.charts import frame
 from calculator.charts.needed import LOG10_2, needed_note, needed_trace
 from calculator.charts.palette import Palette
-from calculator.charts.sizes import between, context_range, needs_of, power_above, what_runs
 from calculator.footprint import Footprint
 from calculator.units import GIB, format_tokens
 from calculator.verdict import gib, gib2, gib_range
@@ -62,6 +61,10 @@ class LineChart:
         return f"{text}."
 
     @property
+    def _own(self) -> Line:
+        return next(line for line in self.lines if line.own)
+
+    @property
     def _title(self) -> str:
         what = "context" if self.variable == "context" else "sequences at once"
         return f"Size of the cache against {what}"
@@ -83,7 +86,7 @@ class LineChart:
         """The curves on a log or a linear axis of GiB."""
         low, high = self._y_range(scale)
         traces = [self._curve(line, i, palette) for i, line in enumerate(self.lines)]
-        own = next(line for line in self.lines if line.own)
+        own = self._own
         traces += needed_trace(self.found, [x for x, _ in own.points], own.needs, palette)
         traces.append(self._marker(palette))
         shapes, notes = self._room(palette, scale, low, high)
@@ -92,7 +95,8 @@ class LineChart:
             "xaxis": x_axis | {"type": "log", "range": self._x_range()},
             "yaxis": self._y_axis(palette, scale, low, high),
             "shapes": shapes + self._limit_line(palette) + self._weights_line(palette, low, high),
-            "annotations": notes + self._names(palette, scale) + self._value(palette, scale)
+            "annotations": notes + self._names(palette, scale, low, high)
+            + self._value(palette, scale)
             + needed_note(self.found, self.here[0], self.lines[0].points[-1][0], palette, scale)
             + self._limit_note(palette) + self._weights_note(palette, scale, low, high),
         }  # fmt: skip
@@ -111,8 +115,7 @@ class LineChart:
 
     def _y_range(self, scale: Scale) -> tuple[float, float]:
         """From the smallest point to a little above the scenario's own curve and the room [GiB]."""
-        own = next(line for line in self.lines if line.own)
-        tops = [own.points[-1][1], *(self.room or ())]
+        tops = [self._own.points[-1][1], *(self.room or ())]
         if scale == "linear":
             return 0.0, max(tops) / GIB * 1.08
         sizes = [size for line in self.lines for _, size in line.points]
@@ -142,21 +145,26 @@ class LineChart:
             "y": [size / GIB for _, size in line.points],
             "line": own if line.own else other,
             "customdata": [
-                self._hover(line, x, size, needed)
-                for (x, size), needed in zip(line.points, line.needs, strict=True)
+                self._hover(size, needed)
+                for (_, size), needed in zip(line.points, line.needs, strict=True)
             ],
-            "hovertemplate": "%{customdata}<extra></extra>",
+            "hovertemplate": self._hover_template(line),
         }
 
-    def _hover(self, line: Line, x: int, size: int, needed: int) -> str:
-        word = WORDS[self.found.verdict_of(needed) if self.found else None]
-        at = f"{x:,} tokens {line.name}" if self.variable == "context" else f"{line.name} × {x:,}"
-        return f"{at}<br><b>{gib2(size)} GiB</b>{f': {word}' if word else ''}"
+    def _hover_template(self, line: Line) -> str:
+        context = self.variable == "context"
+        at = f"%{{x:,}} tokens {line.name}" if context else f"{line.name} × %{{x:,}}"
+        return f"{at}<br>%{{customdata}}<extra></extra>"
+
+    def _hover(self, size: int, needed: int) -> str:
+        if self.found is None:
+            return f"<b>{gib2(size)} GiB</b>"
+        return f"<b>{gib2(size)} GiB</b>: {WORDS[self.found.verdict_of(needed)]}"
 
     def _marker(self, palette: Palette) -> dict[str, Any]:
         x, size = self.here
         needed = self.found.needed_bytes_per_device if self.found else size
-        ring = {"color": palette.page, "width": 2.5}
+        ring, own = {"color": palette.page, "width": 2.5}, self._own
         return {
             "type": "scatter",
             "mode": "markers",
@@ -164,8 +172,8 @@ class LineChart:
             "y": [size / GIB],
             "marker": {"size": 13, "color": palette.accent, "line": ring},
             "cliponaxis": False,
-            "customdata": [self._hover(next(n for n in self.lines if n.own), x, size, needed)],
-            "hovertemplate": "%{customdata}<extra></extra>",
+            "customdata": [self._hover(size, needed)],
+            "hovertemplate": self._hover_template(own),
         }
 
     def _room(
@@ -232,11 +240,13 @@ class LineChart:
         xs = [x for x, _ in self.lines[0].points]
         return self.limit is not None and xs[0] <= self.limit <= xs[-1]
 
-    def _names(self, palette: Palette, scale: Scale) -> list[dict[str, Any]]:
+    def _names(
+        self, palette: Palette, scale: Scale, low: float, high: float
+    ) -> list[dict[str, Any]]:
         """Each curve's name above it, near its left end; on a linear axis near its right end."""
-        notes, low_high = [], self._y_range(scale)
+        notes = []
         for line in self.lines:
-            inside = [p for p in line.points if low_high[0] < p[1] / GIB < low_high[1]]
+            inside = [p for p in line.points if low < p[1] / GIB < high]
             if not inside:
                 continue
             near_start = scale == "log" and self.variable == "context"
@@ -263,37 +273,3 @@ class LineChart:
 def _on_axis(value: float, scale: Scale) -> float:
     """Annotations on a log axis are placed by the logarithm."""
     return log2(value) * LOG10_2 if scale == "log" else value
-
-
-def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
-    """This number of sequences and two others, over the context."""
-    here, batch = fp.request.longest, fp.request.num_sequences
-    batches = sorted({batch, *([4, 16] if batch == 1 else [1, power_above(batch * 8)])})
-    xs = sorted({*between(*context_range(fp)), here})
-    xs, batches, table = what_runs(fp, xs, batches)
-    needs = zip(*needs_of(fp, xs, batches, table), strict=True)
-    lines = tuple(
-        Line(f"× {b:,}", tuple(zip(xs, column, strict=True)), need, b == batch)
-        for b, column, need in zip(batches, zip(*table, strict=True), needs, strict=True)
-    )
-    at = (here, max(fp.bytes_per_device))
-    limit = fp.model.max_position_embeddings
-    return LineChart("context", lines, at, limit, None, fp, found)
-
-
-def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
-    """This context and two others, over the number of sequences."""
-    here, context = fp.request.num_sequences, fp.request.longest
-    limit = fp.model.max_position_embeddings or context * 8
-    far = context * 8 if context * 8 <= limit else max(1, context // 64)
-    contexts = sorted({context, max(1, context // 8), far})
-    xs = sorted({*between(1, max(256, power_above(here))), here})
-    contexts, xs, table = what_runs(fp, contexts, xs)
-    needs = needs_of(fp, contexts, xs, table)
-    lines = tuple(
-        Line(f"{format_tokens(n)} tokens", tuple(zip(xs, sizes, strict=True)), need, n == context)
-        for n, sizes, need in zip(contexts, table, needs, strict=True)
-    )
-    at = (here, max(fp.bytes_per_device))
-    weights = found.budget.weights.bytes_per_device if found and found.budget.weights else None
-    return LineChart("sequences", lines, at, None, weights, fp, found)

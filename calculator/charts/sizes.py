@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from calculator.footprint import Footprint
-from calculator.search import NOT_RUN, resize, resized
-from calculator.sweep import sweep
+from calculator.search import NOT_RUN, demand_of, resize, resized
 
 
 def sizes_on_device(fp: Footprint, lengths: list[int], batches: list[int]) -> list[list[int]]:
     """A row for each length, a column for each batch size [bytes]."""
-    p = fp.parallelism
-    request = replace(fp.request, seq_len=fp.request.longest, seq_lens=None, batch_size=1)
-    request = replace(request, shared_prefix_len=min(request.shared_prefix_len, *lengths))
-    if p.num_devices == p.tensor_parallel_size and fp.engine.additive:  # all ranks hold the same
-        table = sweep(fp.model, lengths, batches, fp.engine, p, request)
-        return [list(row) for row in (table // p.tensor_parallel_size).tolist()]
-    size = resized(fp.model, request, fp.engine, p)
+    request = replace(fp.request, shared_prefix_len=min(fp.request.shared_prefix_len, *lengths))
+    size = resized(fp.model, request, fp.engine, fp.parallelism)
     return [[size(n, b) for b in batches] for n in lengths]
 
 
@@ -48,7 +43,7 @@ def needs_of(
     behind = fp.engine.storage()
     if behind != fp.engine:
         sizes = sizes_on_device(replace(fp, engine=behind), lengths, batches)
-    demands = map(fp.engine.demand(fp.model, fp.request, fp.parallelism), lengths)
+    demands = map(demand_of(fp.model, fp.request, fp.engine, fp.parallelism), lengths)
     needs = [
         tuple([max(held, least) + unusable for held in row])
         for (least, unusable), row in zip(demands, sizes, strict=True)
@@ -100,12 +95,13 @@ def context_range(fp: Footprint) -> tuple[int, int]:
     return low, max(2**18, power_above(longest), min(2**20, power_above(limit)))
 
 
-def between(low: int, high: int, steps: int = 4) -> list[int]:
+@lru_cache(maxsize=64)
+def between(low: int, high: int, steps: int = 3) -> tuple[int, ...]:
     """Whole numbers at even distances on a log axis, `steps` to an octave, ends included.
 
     >>> between(1024, 2048, steps=2)
-    [1024, 1448, 2048]
+    (1024, 1448, 2048)
     """
     octaves = (high.bit_length() - low.bit_length()) * steps
     points = {round(low * 2 ** (i / steps)) for i in range(octaves + 1)}
-    return sorted(points | {low, high})
+    return tuple(sorted(points | {low, high}))

@@ -201,20 +201,17 @@ class Engine:
         """Blocks, tokens and concurrency of an engine that makes a pool; None for one without."""
         return None
 
-    def bytes_by_length(
-        self, model: ModelSpec, lengths: list[int], request: Request, parallelism: Parallelism
-    ) -> list[int]:
-        """Bytes of one sequence of each length: for each growth, bytes a slot × slots."""
+    def of_one_sequence(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> Callable[[int], int]:
+        """Its tokens → its bytes on all devices: for each growth, bytes a slot × slots."""
         key, value, _ = self.dtypes(model, request)
         slot_bytes: dict[Growth, int] = {}
         for row in plan(self, model, key, value, *_rank_sizes(parallelism)):
             each = row.bytes_per_slot_of_all_layers
             slot_bytes[row.growth] = slot_bytes.get(row.growth, 0) + each
-        encoder = request.encoder_seq_len or 0
-        return [
-            sum(each * self.slots(growth, n, encoder) for growth, each in slot_bytes.items())
-            for n in lengths
-        ]
+        terms, encoder = tuple(slot_bytes.items()), request.encoder_seq_len or 0
+        return lambda n: sum([each * self.slots(growth, n, encoder) for growth, each in terms])
 
     def slots_of_all(self, growth: Growth, lengths: Lengths, request: Request) -> int:
         """Slots of all sequences together, a shared prefix counted once."""

@@ -9,9 +9,9 @@ import pytest
 
 from calculator.charts.bar import memory_bar
 from calculator.charts.crossing import outgrows_weights
+from calculator.charts.curves import against_context, against_sequences
 from calculator.charts.grid import grid, short
 from calculator.charts.ladder import ladder
-from calculator.charts.lines import against_context, against_sequences
 from calculator.charts.strip import layer_kinds
 from calculator.scenario import scenario
 from calculator.units import GIB

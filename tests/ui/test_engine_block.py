@@ -17,7 +17,7 @@ def shown(name: str):
 
 @pytest.mark.parametrize("name", ["vllm", "llama.cpp", "transformers"])
 def test_steps_and_totals_are_shown(name):
-    text = engine.html(shown(name))
+    text = engine.steps_html(shown(name))
     assert f"From ideal to {name}" in text
     assert "Sliding window" in text
     assert "of the ideal size" in text or "less than ideal by under 0.1%" in plain(text)
@@ -25,7 +25,7 @@ def test_steps_and_totals_are_shown(name):
 
 def test_kinds_of_one_label_are_told_apart():
     options = {**BASE, "model": "deepseek-v4-flash", "engine": "vllm", "devices": "8"}
-    text = plain(engine.html(answer(tuple(options.items()), "")))
+    text = plain(engine.steps_html(answer(tuple(options.items()), "")))
     for own in ("sliding", "compressed sparse", "heavily compressed"):
         assert f"Compressed attention ({own})" in text
 
@@ -42,12 +42,12 @@ def test_printed_lines_keep_the_spaces_of_the_engine():
 
 def test_vllm_says_its_pool_and_its_log():
     found = shown("vllm")
-    assert "Reserved at the start" in engine.html(found)
+    assert "Reserved at the start" in engine.steps_html(found)
     assert engine.log_lines(found)[1].startswith("GPU KV cache size: ")
 
 
 def test_an_engine_that_makes_no_pool_says_none():
-    assert "Reserved" not in engine.html(shown("llama.cpp"))
+    assert "Reserved" not in engine.steps_html(shown("llama.cpp"))
     assert engine.log_lines(shown("transformers")) == ()
 
 
@@ -60,16 +60,16 @@ def test_llama_cpp_says_the_lines_of_its_two_caches():
 
 
 def test_the_memory_behind_views_stands_below_the_total():
-    text = engine.html(shown("transformers"))
+    text = engine.steps_html(shown("transformers"))
     assert "Sliding window, memory behind" in text
 
 
 def test_a_pool_that_may_not_start_says_up_to():
     options = {**BASE, "engine": "vllm", "context": "131072", "sequences": "1"}
-    text = engine.html(answer(tuple(options.items()), ""))
+    text = engine.steps_html(answer(tuple(options.items()), ""))
     assert "up to 16,915 blocks" in text
     options |= {"context": "200000", "device": "a100-40gb"}
-    assert "it does not start" in engine.html(answer(tuple(options.items()), ""))
+    assert "it does not start" in engine.steps_html(answer(tuple(options.items()), ""))
 
 
 def test_ranks_that_share_tokens_are_a_flag_of_the_page():

@@ -12,13 +12,15 @@ import streamlit as st
 from plotly.basedatatypes import BaseFigure
 
 from calculator.charts import frame
+from calculator.charts.curves import against_context, against_sequences
 from calculator.charts.grid import Grid, grid
-from calculator.charts.lines import LineChart, against_context, against_sequences
+from calculator.charts.lines import LineChart
 from ui.answer import Answer
 from ui.markup import Html, esc, table, title
 from ui.theme import is_dark, palette
 
 Chart = LineChart | Grid
+SCALES, TABLE = ("log", "linear"), "table"
 MAKERS: dict[str, Callable[..., Chart]] = {
     "context": against_context, "sequences": against_sequences, "map": grid,
 }  # fmt: skip
@@ -49,53 +51,51 @@ def _figure(kind: str, shown: Answer, mode: str, dark: bool) -> Drawn:
 
 def show_context(shown: Answer) -> None:
     room = "; room: an estimate" if shown.found else ""
-    scale = _head(
-        "Size against context", "", ("log", "linear"), "context_scale", f"× n: sequences{room}"
-    )
-    _draw("context", shown, scale)
-    _table("context", shown)
+    below = f"× n: sequences{room}"
+    _show("context", shown, _head("Size against context", SCALES, "context_scale", below))
 
 
 def show_sequences(shown: Answer) -> None:
-    scale = _head(
-        "Size against sequences", "", ("log", "linear"), "sequences_scale", "each line: a context"
-    )
-    _draw("sequences", shown, scale)
-    _table("sequences", shown)
+    below = "each line: a context"
+    mode = _head("Size against sequences", SCALES, "sequences_scale", below)
+    _show("sequences", shown, mode)
 
 
-def show_map(shown: Answer) -> None:
-    found = shown.found
-    number = shown.fp.parallelism.num_devices
+def show_map(shown: Answer) -> str:
+    """Returns the key of what is drawn, for the block below it."""
+    found, number = shown.found, shown.fp.parallelism.num_devices
     if found is None or found.budget.device is None:
-        _head("Size by context and sequences", "GiB", (), "map_shows")
-        _draw("map", shown, "cache")
-    else:
-        name = found.budget.device.name.removeprefix("a device with ")
-        where = f"one {name}" if number == 1 else f"each of {number}"
-        mode = _head("What fits", f"{where}, GiB", ("cache", "to spare"), "map_shows")
-        _draw("map", shown, mode)
-        st.html(Html(f'<div class="kv"><div class="mapkey">{_map_key()}</div></div>'))
-    _table("map", shown)
+        mode = _head("Size by context and sequences", ("cache",), "map_shows", "GiB")
+        _show("map", shown, mode)
+        return ""
+    name = found.budget.device.name.removeprefix("a device with ")
+    where = f"one {name}" if number == 1 else f"each of {number}"
+    mode = _head("What fits", ("cache", "to spare"), "map_shows", f"{where}, GiB")
+    _show("map", shown, mode)
+    return "" if mode == TABLE else f'<div class="mapkey">{_map_key()}</div>'
 
 
-def _head(text: str, remark: str, modes: tuple[str, ...], key: str, below: str = "") -> str:
-    """Title left, and below it what its lines are; switch right."""
+def _head(text: str, modes: tuple[str, ...], key: str, below: str) -> str:
+    """Title left, and below it what is drawn; switch right."""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        lines = f'<div class="mapkey">{esc(below)}</div>' if below else ""
-        head = f'<div class="kv inline tall">{title(text, remark)}{lines}</div>'
-        st.html(Html(head), width="content")
-        if not modes:
-            return ""
-        picked = st.segmented_control(
-            text, modes, default=modes[0], key=key, required=True, label_visibility="collapsed"
+        head = (
+            f'<div class="kv inline tall">{title(text)}<div class="mapkey">{esc(below)}</div></div>'
         )
+        st.html(Html(head), width="content")
+        picked = st.segmented_control(
+            text, (*modes, TABLE), default=modes[0], key=key, required=True,
+            label_visibility="collapsed",
+        )  # fmt: skip
     return picked or modes[0]
 
 
-def _draw(kind: str, shown: Answer, mode: str) -> None:
+def _show(kind: str, shown: Answer, mode: str) -> None:
+    """The figure, or its figures as a table."""
+    if mode == TABLE:
+        _show_table(kind, shown)
+        return
     st.plotly_chart(
         _figure(kind, shown, mode, is_dark()),
         theme=None,
@@ -113,18 +113,11 @@ def _map_key() -> str:
     return "".join(f'<span><span class="sw {c}"></span>{text}</span>' for c, text in entries)
 
 
-def _table(kind: str, shown: Answer) -> None:
-    with st.expander(
-        "Table and CSV", type="compact", key=f"{kind}_table", on_change="rerun"
-    ) as fold:
-        if not fold.open:
-            return
-        html, text = _tables(kind, shown)
-        st.html(Html(html))
-        name = f"{shown.fp.model.id or 'model'}-{kind}.csv".replace("/", "-")
-        st.download_button(
-            "Download CSV", text, name, "text/csv", key=f"{kind}_csv", on_click="ignore"
-        )
+def _show_table(kind: str, shown: Answer) -> None:
+    html, text = _tables(kind, shown)
+    st.html(Html(html))
+    name = f"{shown.fp.model.id or 'model'}-{kind}.csv".replace("/", "-")
+    st.download_button("Download CSV", text, name, "text/csv", key=f"{kind}_csv", on_click="ignore")
 
 
 @lru_cache(maxsize=128)

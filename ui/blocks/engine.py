@@ -11,22 +11,26 @@ import streamlit as st
 
 from calculator.differences import differences, storage_differences
 from ui.answer import Answer
-from ui.markup import esc, gib, show, table, title, told_apart
+from ui.markup import esc, gib, table, title, told_apart
 
 
-def show_engine(shown: Answer) -> None:
-    """Nothing for the ideal engine, which no program is."""
+def sections(shown: Answer) -> tuple[str, ...]:
+    """Nothing for the ideal engine, which no program is; the last is the head of its command."""
     if shown.fp.engine.engine == "ideal":
-        return
+        return ()
+    start = title("Start it", "with the flags of this scenario")
     command = shown.asked.serve_command()
-    start = title("Start it", "with the flags of this scenario") if command else ""
-    show(html(shown), _printed_html(shown), start)
-    if command:
+    return (steps_html(shown), _printed_html(shown), start if command else "")
+
+
+def show_command(shown: Answer) -> None:
+    """What starts the engine, to copy."""
+    if command := shown.asked.serve_command():
         st.code(command, language=None, wrap_lines=True)
 
 
 @lru_cache(maxsize=128)
-def html(shown: Answer) -> str:
+def steps_html(shown: Answer) -> str:
     """Ideal beside held, a row a kind of layer; below them what lies behind, what is reserved."""
     steps = differences(shown.fp)
     kinds = [(s.label, s.layer_type) for s in steps]

@@ -12,7 +12,7 @@ from calculator.verdict import TAGS, limits_text, verdict_sentence
 from ui import pasted
 from ui.answer import Answer
 from ui.link import link_query, page_url
-from ui.markup import MUTED, STRONG, Html, esc, marked, unmarked
+from ui.markup import MUTED, STRONG, esc, marked, unmarked
 
 CLASSES = {"fits": "fits", "marginal": "marginal", "does-not-fit": "not"}
 NO_DEVICE = "Choose a device, or type its memory, to see whether it fits."
@@ -32,16 +32,14 @@ def sentence(shown: Answer) -> str:
     return f"{whose}: {figures}. {verdict}"
 
 
-def show_tag(shown: Answer, options: dict[str, str]) -> None:
-    """The tag left, what can be copied right."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", wrap=False):
-        st.html(Html(f'<div class="kv inline">{tag(shown)}</div>'), width="content")
-        with st.popover(
-            "Copy", type="tertiary", icon=":material/content_copy:", key="copy", on_change="rerun"
-        ) as copy:
-            for label, text in copies(shown, options).items() if copy.open else ():
-                st.caption(label)
-                st.code(text, language=None, wrap_lines=True)
+def show_copies(shown: Answer, options: dict[str, str]) -> None:
+    """What can be copied; it lies at the right end of the line below it, which is the tag's."""
+    with st.popover(
+        "Copy", type="tertiary", icon=":material/content_copy:", key="copy", on_change="rerun"
+    ) as copy:
+        for label, text in copies(shown, options).items() if copy.open else ():
+            st.caption(label)
+            st.code(text, language=None, wrap_lines=True)
 
 
 def tag(shown: Answer) -> str:

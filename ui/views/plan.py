@@ -38,31 +38,30 @@ def page() -> None:
         show(verdict.tag(shown), verdict.html(shown), bar.html(shown))
         charts.show_context(shown)
     else:
-        verdict.show_tag(shown, options)
         if options["model"] == DESCRIBED:
             layer_table.show_marked(shown.asked.model)
+        verdict.show_copies(shown, options)
         prove(shown)
 
 
 def prove(shown: Answer) -> None:
     """From the sentence to the assumptions."""
     show(
+        verdict.tag(shown),
         verdict.html(shown),
         bar.html(shown),
         details.fixes_html(shown),
         formula.html(shown) + details.sources_html(shown),
+        *engine.sections(shown),
     )
-    engine.show_engine(shown)
+    engine.show_command(shown)
     left, right = st.columns(2, gap="large")
     with left:
         charts.show_context(shown)
-    with right:
-        charts.show_map(shown)
-    left, right = st.columns(2, gap="large")
-    with left:
         charts.show_sequences(shown)
     with right:
-        show(details.growth_html(shown))
+        key = charts.show_map(shown)
+        show(key, details.growth_html(shown))
     show(layers.html(shown), pair(ladder.html(shown), details.assumptions_html(shown)))
 
 

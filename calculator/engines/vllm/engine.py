@@ -179,18 +179,17 @@ class Vllm(Engine):
                 result += [blocks * stage_bytes] * parallelism.tensor_parallel_size
         return tuple(result)
 
-    def bytes_by_length(
-        self, model: ModelSpec, lengths: list[int], request: Request, parallelism: Parallelism
-    ) -> list[int]:
-        """Blocks held by one sequence of each length × bytes of a block, over stages and ranks."""
+    def of_one_sequence(
+        self, model: ModelSpec, request: Request, parallelism: Parallelism
+    ) -> Callable[[int], int]:
+        """Its tokens → blocks it holds × bytes of a block, over stages and ranks."""
         pool, ranks = self.pool(model, request, parallelism), parallelism.tensor_parallel_size
         block_bytes, context = ranks * sum(pool.stage_bytes), _context_ranks(parallelism)
         encoder = request.encoder_seq_len or 0
-        return [
+        return lambda n: (
             block_bytes
-            * sum(count * most_held(s, n, encoder, context) for s, count in pool.buckets)
-            for n in lengths
-        ]
+            * sum([count * most_held(spec, n, encoder, context) for spec, count in pool.buckets])
+        )
 
     def plan(
         self,
@@ -218,9 +217,10 @@ class Vllm(Engine):
         pool = self.pool(model, request, parallelism)
         largest = max(pool.stage_bytes)
         shortest, override = self.max_model_len or 0, self.num_gpu_blocks_override
+        per_request = blocks_per_request(self, pool, parallelism)
 
         def at(seq_len: int) -> Demand:
-            blocks = blocks_per_request(self, pool, max(seq_len, shortest), parallelism)
+            blocks = per_request(max(seq_len, shortest))
             return Demand(max(blocks, (override or 0) - 1) * largest, largest)
 
         return at

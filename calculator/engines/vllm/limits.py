@@ -32,7 +32,7 @@ def limit_of(engine: Vllm, model: ModelSpec, request: Request, parallelism: Para
     pool = engine.pool(model, request, parallelism)
     block, usable = max(pool.stage_bytes), engine.num_gpu_blocks_override - 1
     held = ceil_div(max(engine.bytes_per_device(model, request, parallelism)), block)
-    one = blocks_per_request(engine, pool, max(longest, most or 0), parallelism)
+    one = blocks_per_request(engine, pool, parallelism)(max(longest, most or 0))
     if max(held, one) <= usable:
         return ""
     return (

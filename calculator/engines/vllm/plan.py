@@ -95,10 +95,8 @@ def plan_of(
     length = _max_model_len(engine, model, max_model_len)
     largest = max(pool.stage_bytes)
     num_blocks = engine.num_gpu_blocks_override or available_bytes // largest
-
-    def per_request(tokens: int) -> int:
-        return blocks_per_request(engine, pool, tokens, parallelism)
-
+    per_request = blocks_per_request(engine, pool, parallelism)
+    most_of = _most_of(engine, parallelism)
     needed = per_request(length)
     usable = num_blocks * largest - largest
     if engine.num_gpu_blocks_override is None:
@@ -116,24 +114,22 @@ def plan_of(
         block_size=pool.block_size,
         attention_backend=pool.backend,
         available_bytes=available_bytes,
-        groups=tuple(
-            _plan_group(g, length, _most_blocks(engine, g.spec, length, parallelism))
-            for g in pool.groups
-        ),
+        groups=tuple(_plan_group(g, length, most_of(g.spec, length)) for g in pool.groups),
         bytes_per_block_of_stages=pool.stage_bytes,
     )
 
 
-def blocks_per_request(engine: Vllm, pool: Pool, tokens: int, parallelism: Parallelism) -> int:
-    """Blocks of all groups that vLLM reckons for one request of so many tokens."""
-    return sum(n * _most_blocks(engine, spec, tokens, parallelism) for spec, n in pool.buckets)
+def blocks_per_request(engine: Vllm, pool: Pool, parallelism: Parallelism) -> Callable[[int], int]:
+    """Tokens of a request → blocks of all groups that vLLM reckons for it."""
+    most_of = _most_of(engine, parallelism)
+    return lambda tokens: sum([n * most_of(spec, tokens) for spec, n in pool.buckets])
 
 
-def _most_blocks(engine: Vllm, spec: Spec, tokens: int, parallelism: Parallelism) -> int:
+def _most_of(engine: Vllm, parallelism: Parallelism) -> Callable[[Spec, int], int]:
     """Blocks of one group; an encoder's tokens are reckoned at a batch (`config/scheduler.py`)."""
+    batch, context = engine.max_num_batched_tokens, parallelism.decode_context_parallel_size
     in_flight = engine.in_flight_tokens(parallelism.pipeline_parallel_size)
-    context = parallelism.decode_context_parallel_size
-    return most(spec, tokens, in_flight, engine.max_num_batched_tokens, context)
+    return lambda spec, tokens: most(spec, tokens, in_flight, batch, context)
 
 
 def _plan_group(group: Group, length: int, blocks: int) -> PlanGroup:
