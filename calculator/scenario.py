@@ -80,9 +80,9 @@ class Scenario(NamedTuple):
 
     def serve_command(self) -> str:
         """The command that starts the engine for this scenario; empty where there is none."""
-        from calculator.budget import DEFAULT_SHARE
+        from calculator.budget import default_share
 
-        share = dict(self.capacity_options).get("share", DEFAULT_SHARE)
+        share = dict(self.capacity_options).get("share") or default_share(self.device)
         return self.engine.command(self.model, self.request, self.parallelism, share)
 
     def query(self) -> str:

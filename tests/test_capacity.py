@@ -151,3 +151,21 @@ def test_the_memory_behind_views_decides_what_fits():
     assert found.cache_bytes_per_device < found.budget.available.low
     assert found.verdict == "does-not-fit"
     assert found.max_seq_len.low == 4_000_000_000 * 8192 // 4_160_749_568
+
+
+# presets/devices.toml: macOS lends the GPU two thirds of up to 32 GiB, three quarters of more
+# (llama.cpp, discussion 2182); given, a share is taken as it is
+@pytest.mark.parametrize(
+    ("device", "share", "limit_bytes"),
+    [
+        ("m3-max-64gb", None, 48 * 2**30),
+        ("m1-max-32gb", None, 2**35 * 667 // 1000),
+        ("m3-max-64gb", 0.9, 2**36 * 9 // 10),
+        ("64GiB", None, 2**36 * 92 // 100),
+    ],
+)
+def test_the_default_share_is_no_more_than_the_device_lends(device, share, limit_bytes):
+    found = kv.capacity(kv.load_model("llama-3.1-8b"), device=device, share=share)
+    assert found.budget.limit_bytes == limit_bytes
+    lent = "share 0.75, what the device lends by default" in found.budget.basis[1]
+    assert lent == (limit_bytes == 48 * 2**30)
