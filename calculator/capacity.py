@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 from calculator.budget import Budget, ByteRange, budget_of
 from calculator.devices import Device, load_device
+from calculator.engines.arguments import check_arguments
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput
-from calculator.footprint import IDEAL, Footprint, check_arguments, footprint
+from calculator.footprint import IDEAL, Footprint, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request

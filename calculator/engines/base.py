@@ -10,6 +10,7 @@ from calculator.dtypes import CACHE_DTYPES, Dtype
 from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes, Demand
 from calculator.engines.rows import plan
+from calculator.errors import InvalidInput
 from calculator.items import Item
 from calculator.layers import LayerCache
 from calculator.model import ModelSpec
@@ -261,6 +262,14 @@ class Engine:
     ) -> tuple[str, ...]:
         """What the engine will print of its cache; empty where that is not computed."""
         return ()
+
+    def plan(self, *args: Any, **kwargs: Any) -> Any:
+        """The pool made of a device's memory, of an engine that has one of blocks (vLLM)."""
+        raise InvalidInput(
+            f"plan is asked of engine {self.engine}, which makes no pool of blocks; ask vllm, or "
+            "use footprint and capacity.",
+            field="engine",
+        )
 
     def options(self) -> dict[str, Any]:
         """The engine's name and its options, as they stand in the JSON."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes, Demand
+from calculator.engines.arguments import check_arguments
 from calculator.engines.base import Engine
 from calculator.engines.vllm.blocks import most_held
 from calculator.engines.vllm.command import vllm_serve
@@ -205,6 +206,7 @@ class Vllm(Engine):
         `request` gives an element type other than the flag's; its lengths are not used.
         Raises DoesNotFit where vLLM would not start: one request of `max_model_len` must fit.
         """
+        check_arguments(model=model, request=request or _NOTHING_ASKED, parallelism=parallelism)
         pool = self.pool(model, request, parallelism)
         return plan_of(self, model, pool, available_bytes, max_model_len, parallelism)
 
