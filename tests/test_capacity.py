@@ -153,6 +153,33 @@ def test_the_memory_behind_views_decides_what_fits():
     assert found.max_seq_len.low == 4_000_000_000 * 8192 // 4_160_749_568
 
 
+@pytest.mark.parametrize(
+    ("engine", "options", "seq_len", "batch_size", "change", "again"),
+    [
+        # a stream of n_ctx ÷ n_seq_max cells a sequence; one pool of n_ctx cells for all
+        ("llama.cpp", {"n_ctx": 8192}, 8192, 4, "n_ctx 32,768 instead of 8,192", {"n_ctx": 32768}),
+        ("llama.cpp", {"n_ctx": 8192, "kv_unified": True}, 5000, 4, "n_ctx 20,000 instead of 8,192",
+         {"n_ctx": 20_000}),
+        ("vllm", {"max_model_len": 4096}, 8192, 1, "--max-model-len 8192", {"max_model_len": 8192}),
+        # 2,000,000 tokens × 131,072 B are no 80 GB; the model's maximum does not matter here
+        ("llama.cpp", {"n_ctx": 8192}, 2_000_000, 1, None, {}),
+        ("llama.cpp", {"n_ctx": 8192}, 2**30, 8, None, {}),  # n_ctx is an int32_t
+    ],
+)  # fmt: skip
+def test_a_limit_is_raised_where_that_makes_it_fit(
+    engine, options, seq_len, batch_size, change, again
+):
+    def asked(**more):
+        flags = kv.engine(engine, **options | more)
+        return fit(seq_len, batch_size, model="llama-3.1-8b", engine=flags)
+
+    assert asked().limit
+    raised = [fix for fix in fixes(asked()) if "n_ctx" in fix.change or "max-model" in fix.change]
+    assert [fix.change for fix in raised] == ([change] if change else [])
+    for fix in raised:
+        assert (asked(**again).verdict, asked(**again).spare) == ("fits", fix.spare)
+
+
 # presets/devices.toml: macOS lends the GPU two thirds of up to 32 GiB, three quarters of more
 # (llama.cpp, discussion 2182); given, a share is taken as it is
 @pytest.mark.parametrize(

@@ -96,6 +96,10 @@ class Engine:
         """Other settings that need less and change no output: the flag as typed, and the engine."""
         return ()
 
+    def longer(self, request: Request, parallelism: Parallelism) -> tuple[tuple[str, Engine], ...]:
+        """Its own limit on lengths raised to what the request needs, in the same form."""
+        return ()
+
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
         """Request, else what the checkpoint says of its cache, else the model's type."""
         key, value = request.key_dtype, request.value_dtype

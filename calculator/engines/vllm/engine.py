@@ -16,7 +16,7 @@ from calculator.engines.vllm.command import vllm_serve
 from calculator.engines.vllm.flags import check_flags
 from calculator.engines.vllm.formats import cache_format
 from calculator.engines.vllm.items import blocks_held, items_of
-from calculator.engines.vllm.limits import check_prefix, lighter_than, limit_of
+from calculator.engines.vllm.limits import check_prefix, lighter_than, limit_of, longer_than
 from calculator.engines.vllm.notes import device_notes, notes
 from calculator.engines.vllm.plan import Plan, blocks_per_request, plan_of
 from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
@@ -244,6 +244,9 @@ class Vllm(Engine):
 
     def lighter(self, request: Request) -> tuple[tuple[str, Engine], ...]:
         return lighter_than(self, request)
+
+    def longer(self, request: Request, parallelism: Parallelism) -> tuple[tuple[str, Engine], ...]:
+        return longer_than(self, request)
 
     def pool_of_blocks(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int
