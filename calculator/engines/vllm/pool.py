@@ -149,6 +149,8 @@ def types_of(engine: Vllm, model: ModelSpec, cache_type: str) -> Types:
     return Types(cache_type, convolution, state or convolution)
 
 
+# by the outer type: of a wrapper vLLM asks its own architecture, not the text part's, so that
+# MiniCPM-V around Qwen3.5 follows the model's type (models/config.py:MODELS_CONFIG_MAP)
 FP32_STATES = ("nemotron_h", "nemotron_h_puzzle", "qwen3_5", "qwen3_5_moe", "qwen3_5_text",
                "qwen3_5_moe_text")  # fmt: skip
 
