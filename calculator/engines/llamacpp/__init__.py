@@ -280,7 +280,13 @@ class LlamaCpp(Engine):
                 "that and takes type_k and type_v."
             )
         hand = dealt(request.lengths, parallelism.data_parallel_size)[0]
-        return (*found, *differences(self.cells(hand), model, hand))
+        cells = self.cells(hand)
+        if self.n_ctx is None and cells.streams > 1:
+            found.append(
+                "n_ctx follows the longest sequence: one more token of it is one more cell in each "
+                f"of {cells.streams} streams; bytes_per_token counts the cell of one."
+            )
+        return (*found, *differences(cells, model, hand))
 
 
 _DEEPSEEK4 = "compressed_attention"
