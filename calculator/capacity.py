@@ -30,7 +30,11 @@ class CountRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The verdict on one scenario; sizes are of the device that holds most of the cache."""
+    """The verdict on one scenario; sizes are of the device that holds most of the cache.
+
+    `max_batch_size` counts the sequences of all data-parallel replicas together; an engine's blocks
+    (`pool_of_blocks`) are those of one.
+    """
 
     footprint: Footprint
     budget: Budget

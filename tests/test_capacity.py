@@ -6,7 +6,7 @@ import calculator as kv
 from calculator.fixes import fixes
 from calculator.search import largest
 from calculator.units import GIB
-from calculator.verdict import verdict_sentence
+from calculator.verdict import limits_text, verdict_sentence
 
 GEMMA = "gemma-3-27b"
 
@@ -178,6 +178,20 @@ def test_a_limit_is_raised_where_that_makes_it_fit(
     assert [fix.change for fix in raised] == ([change] if change else [])
     for fix in raised:
         assert (asked(**again).verdict, asked(**again).spare) == ("fits", fix.spare)
+
+
+def test_sequences_are_of_all_replicas_and_blocks_of_one():
+    """Two replicas of a pool of 512 blocks of 2 MiB, one the null block: 8,192 tokens are 512."""
+    llama, vllm = kv.load_model("llama-3-8b"), kv.engine("vllm")
+    found = kv.capacity(
+        llama, kv_bytes_per_device=513 * 2_097_152, engine=vllm, request=kv.Request(8192, 2),
+        parallelism=kv.Parallelism(data_parallel_size=2),
+    )  # fmt: skip
+    assert found.max_batch_size == (2, 2)
+    assert found.pool_of_blocks()["num_blocks"] == 513
+    assert "At this context: 2 sequences on all 2 replicas together." in limits_text(found)
+    said = " ".join(found.footprint.assumptions)
+    assert "max_batch_size counts the sequences of all 2." in said
 
 
 # presets/devices.toml: macOS lends the GPU two thirds of up to 32 GiB, three quarters of more
