@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SHARE = 0.92
 """Of a device's memory; vLLM's --gpu-memory-utilization since 0.20."""
+LENT_BASIS = "what the device lends by default, as discussion 2182 of llama.cpp has it"
 
 # (usable memory up to, low, high) [tenths of a GiB]: utilisation × total − weights − cache
 _OTHER_NEEDS = ((245, 4, 21), (600, 14, 42), (1000, 11, 75), (None, 10, 79))
@@ -61,10 +62,17 @@ def default_overhead(usable_bytes: int) -> tuple[int, int, str]:
     return low * GIB // 10, high * GIB // 10, OTHER_NEEDS_BASIS
 
 
+def default_share(device: Device | None) -> float:
+    """The share of its memory an engine may use, unless given: no more than the device lends."""
+    lent = device.lent_per_mille if device else None
+    return min(DEFAULT_SHARE, lent * 0.001) if lent else DEFAULT_SHARE
+
+
 def budget_of(
-    device: Device, weights: Weights, overhead: tuple[int, int] | None, share: float
+    device: Device, weights: Weights, overhead: tuple[int, int] | None, share: float | None
 ) -> Budget:
     """What a device leaves for the cache: usable memory × share − weights − other needs."""
+    given, share = share, default_share(device) if share is None else share
     if not (isinstance(share, float | int) and 0 < share <= 1):
         raise InvalidInput(f"share is {share}; expected more than 0, at most 1.", field="share")
     if overhead is None:
@@ -84,9 +92,11 @@ def budget_of(
             )
     limit = device.usable_bytes * round(share * 10_000) // 10_000
     left = limit - weights.bytes_per_device
+    lent = f", {LENT_BASIS}" if given is None and device.lent_per_mille else ""
+    memory = f"{device.usable_bytes:,} B of memory, {device.usable_basis}"
     sentences = (
         weights.basis,
-        f"Device: {device.usable_bytes:,} B of memory, {device.usable_basis}; share {share:g}.",
+        f"Device: {memory}; share {share:g}{lent}.",
         f"Other needs {format_gib(low, 1)} to {format_gib(high, 1)} a device: {basis}.",
     )
     return Budget(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from calculator.budget import DEFAULT_SHARE, Budget, ByteRange, budget_of
+from calculator.budget import Budget, ByteRange, budget_of
 from calculator.devices import Device, load_device
+from calculator.engines.arguments import check_arguments
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput
-from calculator.footprint import IDEAL, Footprint, check_arguments, footprint
+from calculator.footprint import IDEAL, Footprint, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request
@@ -29,7 +30,11 @@ class CountRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The verdict on one scenario; sizes are of the device that holds most of the cache."""
+    """The verdict on one scenario; sizes are of the device that holds most of the cache.
+
+    `max_batch_size` counts the sequences of all data-parallel replicas together; an engine's blocks
+    (`pool_of_blocks`) are those of one.
+    """
 
     footprint: Footprint
     budget: Budget
@@ -139,7 +144,7 @@ def capacity(
     weights_dtype: str | None = None,
     weights_bytes: int | None = None,
     overhead: tuple[int, int] | None = None,
-    share: float = DEFAULT_SHARE,
+    share: float | None = None,
     typical_context: int | None = None,
 ) -> Capacity:
     """Whether a request fits on devices, and the longest context and largest batch that do.
@@ -147,6 +152,7 @@ def capacity(
     Give a `device` (id, "64 GB" or Device) or `kv_bytes_per_device`, the bytes an engine says it
     has for its cache. Several devices without `parallelism` are one tensor-parallel group.
     `overhead` is the range of other needs of a device [bytes]; default: from public start-up logs.
+    `share` is of its memory; default: 0.92, or what the device lends where that is less.
     """
     check_arguments(model=model, engine=engine, request=request or Request(1))
     check_arguments(parallelism=parallelism or SINGLE)

@@ -39,6 +39,8 @@ class Device:
     visible_basis: str = ""
     caution: str = ""
     """What else bounds the memory a program gets, where known."""
+    lent_per_mille: int | None = None
+    """How much of it the operating system lends the accelerator unless told otherwise."""
     memory_bandwidth_bytes_per_s: int | None = None
     bf16_flops: int | None = None
     fp16_flops: int | None = None
@@ -82,11 +84,19 @@ class Device:
 @lru_cache(maxsize=1)
 def devices() -> tuple[Device, ...]:
     """All known accelerators, in the order of presets/devices.toml."""
-    records = read_data("devices.toml")
-    return tuple(
-        Device(id=i, **(record | {"checked": str(record["checked"])}))
-        for i, record in records.items()
-    )
+    return tuple(_device(i, record) for i, record in read_data("devices.toml").items())
+
+
+_LENT = {667: "two thirds", 750: "three quarters"}
+
+
+def _device(device_id: str, record: dict[str, Any]) -> Device:
+    told = {"checked": str(record["checked"])}
+    if lent := record.get("lent_per_mille"):
+        told["caution"] = (
+            f"macOS lends the GPU about {_LENT[lent]} of it unless iogpu.wired_limit_mb is raised"
+        )
+    return Device(id=device_id, **(record | told))
 
 
 def load_device(text: object) -> Device:

@@ -13,6 +13,9 @@ from calculator.errors import CalculatorError
 from calculator.search import resize
 from calculator.weights import weights_of
 
+HEADING = "To be certain that it fits"
+NONE_FOUND = "no single change found"
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
@@ -50,6 +53,7 @@ def _candidates(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
     yield from _smaller_cache(asked)
     yield from _shared_tokens(asked)
     yield from _lighter_engine(asked)
+    yield from _longer_limit(asked)
     request, most, longest = asked.footprint.request, asked.max_batch_size, asked.max_seq_len
     if most.low and most.low < request.num_sequences:
         plural = "s" if most.low > 1 else ""
@@ -136,6 +140,18 @@ def _lighter_engine(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
         if found.verdict == "fits":
             yield flag, False, found
             return
+
+
+def _longer_limit(asked: Capacity) -> Iterator[tuple[str, bool, Capacity]]:
+    """The engine's own limit raised, where it is what says no."""
+    fp = asked.footprint
+    if not asked.limit:
+        return
+    try:
+        for flag, engine in fp.engine.longer(fp.request, fp.parallelism):
+            yield flag, False, fit(fp.model, fp.request, engine, fp.parallelism, asked.budget)
+    except CalculatorError:  # more than the engine takes at all
+        return
 
 
 def _with(asked: Capacity, **lengths: int) -> Capacity:

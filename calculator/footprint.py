@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from calculator.engines.arguments import check_arguments
 from calculator.engines.base import Engine
 from calculator.engines.ideal import Ideal
-from calculator.errors import InvalidInput, shown
+from calculator.errors import InvalidInput
 from calculator.items import Item, Row
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Lengths, Parallelism, dealt, stage_sizes
@@ -165,28 +166,6 @@ class Footprint:
         encoder = self.request.encoder_seq_len or 0
         slots = self.engine.slots
         return slots(growth, seq_len + more, encoder) - slots(growth, seq_len, encoder)
-
-
-_MADE_BY: dict[str, tuple[type, str, type]] = {
-    "model": (ModelSpec, "load_model", str),
-    "request": (Request, "Request", int),
-    "engine": (Engine, "engine", str),
-    "parallelism": (Parallelism, "Parallelism", int),
-}
-
-
-def check_arguments(**given: object) -> None:
-    """Refuse what is no model, request, engine or parallelism, with the call that makes one.
-
-    >>> check_arguments(engine="vllm")
-    Traceback (most recent call last):
-    calculator.errors.InvalidInput: engine is 'vllm'; expected engine('vllm').
-    """
-    for name, value in given.items():
-        expected, call, short = _MADE_BY[name]
-        if not isinstance(value, expected):
-            text = shown(value) if isinstance(value, short) else "…"
-            raise InvalidInput(f"{name} is {shown(value)}; expected {call}({text}).", field=name)
 
 
 def footprint(

@@ -80,16 +80,23 @@ class Scenario(NamedTuple):
 
     def serve_command(self) -> str:
         """The command that starts the engine for this scenario; empty where there is none."""
-        from calculator.budget import DEFAULT_SHARE
+        from calculator.budget import default_share
 
-        share = dict(self.capacity_options).get("share", DEFAULT_SHARE)
+        share = dict(self.capacity_options).get("share") or default_share(self.device)
         return self.engine.command(self.model, self.request, self.parallelism, share)
 
     def query(self) -> str:
-        """The URL query that reproduces the scenario; carries the version of its own format."""
+        """The URL query that reproduces the scenario; carries the version of its own format.
+
+        It names the engine, since the page's own is vLLM, and says in the page's options what can
+        be said in them.
+        """
         from urllib.parse import urlencode
 
-        return urlencode([*self.options, ("v", LINK_VERSION)])
+        told = _as_on_the_page(self.options)
+        if "engine" not in dict(told):
+            told.append(("engine", self.engine.engine))
+        return urlencode([*told, ("v", LINK_VERSION)])
 
     def command(self, name: str = "estimate") -> str:
         """The `kvcalc` command that gives the same numbers."""
@@ -138,6 +145,20 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
         num_devices=num_devices,
         capacity_options=capacity_options,
     )
+
+
+def _as_on_the_page(options: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """A typed memory as the device, and one type for keys and values where both are given alike.
+
+    >>> _as_on_the_page((("k_dtype", "fp8"), ("v_dtype", "fp8"), ("device_memory", "80GiB")))
+    [('kv_dtype', 'fp8'), ('device', '80GiB')]
+    """
+    given = dict(options)
+    names = {"device_memory": "device"}
+    if "k_dtype" in given and given["k_dtype"] == given.get("v_dtype"):
+        names["k_dtype"] = "kv_dtype"
+        options = tuple(pair for pair in options if pair[0] != "v_dtype")
+    return [(names.get(name, name), value) for name, value in options]
 
 
 def _request(given: Mapping[str, Any], model: ModelSpec) -> tuple[Request, tuple[str, ...]]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from calculator.engines.arguments import check_arguments
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput, shown
-from calculator.footprint import IDEAL, check_arguments, footprint
+from calculator.footprint import IDEAL, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import SINGLE, Parallelism
 from calculator.request import Request

@@ -66,7 +66,9 @@ def limits_text(found: Capacity, strong: str = "{}") -> str:
             f"(estimate: {gib(low)}–{gib(high)})."
         )
     sequences = strong.format(counts(found.max_batch_size, "sequence"))
-    parts.append(f"At this context: {sequences}.")
+    replicas = found.footprint.parallelism.data_parallel_size
+    over = f" on all {replicas:,} replicas together" if replicas > 1 else ""
+    parts.append(f"At this context: {sequences}{over}.")
     maximum = model.max_position_embeddings
     note = f" (model maximum {maximum:,})" if maximum else ""
     number = request.num_sequences

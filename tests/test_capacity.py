@@ -6,7 +6,7 @@ import calculator as kv
 from calculator.fixes import fixes
 from calculator.search import largest
 from calculator.units import GIB
-from calculator.verdict import verdict_sentence
+from calculator.verdict import limits_text, verdict_sentence
 
 GEMMA = "gemma-3-27b"
 
@@ -151,3 +151,62 @@ def test_the_memory_behind_views_decides_what_fits():
     assert found.cache_bytes_per_device < found.budget.available.low
     assert found.verdict == "does-not-fit"
     assert found.max_seq_len.low == 4_000_000_000 * 8192 // 4_160_749_568
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "seq_len", "batch_size", "change", "again"),
+    [
+        # a stream of n_ctx ÷ n_seq_max cells a sequence; one pool of n_ctx cells for all
+        ("llama.cpp", {"n_ctx": 8192}, 8192, 4, "n_ctx 32,768 instead of 8,192", {"n_ctx": 32768}),
+        ("llama.cpp", {"n_ctx": 8192, "kv_unified": True}, 5000, 4, "n_ctx 20,000 instead of 8,192",
+         {"n_ctx": 20_000}),
+        ("vllm", {"max_model_len": 4096}, 8192, 1, "--max-model-len 8192", {"max_model_len": 8192}),
+        # 2,000,000 tokens × 131,072 B are no 80 GB; the model's maximum does not matter here
+        ("llama.cpp", {"n_ctx": 8192}, 2_000_000, 1, None, {}),
+        ("llama.cpp", {"n_ctx": 8192}, 2**30, 8, None, {}),  # n_ctx is an int32_t
+    ],
+)  # fmt: skip
+def test_a_limit_is_raised_where_that_makes_it_fit(
+    engine, options, seq_len, batch_size, change, again
+):
+    def asked(**more):
+        flags = kv.engine(engine, **options | more)
+        return fit(seq_len, batch_size, model="llama-3.1-8b", engine=flags)
+
+    assert asked().limit
+    raised = [fix for fix in fixes(asked()) if "n_ctx" in fix.change or "max-model" in fix.change]
+    assert [fix.change for fix in raised] == ([change] if change else [])
+    for fix in raised:
+        assert (asked(**again).verdict, asked(**again).spare) == ("fits", fix.spare)
+
+
+def test_sequences_are_of_all_replicas_and_blocks_of_one():
+    """Two replicas of a pool of 512 blocks of 2 MiB, one the null block: 8,192 tokens are 512."""
+    llama, vllm = kv.load_model("llama-3-8b"), kv.engine("vllm")
+    found = kv.capacity(
+        llama, kv_bytes_per_device=513 * 2_097_152, engine=vllm, request=kv.Request(8192, 2),
+        parallelism=kv.Parallelism(data_parallel_size=2),
+    )  # fmt: skip
+    assert found.max_batch_size == (2, 2)
+    assert found.pool_of_blocks()["num_blocks"] == 513
+    assert "At this context: 2 sequences on all 2 replicas together." in limits_text(found)
+    said = " ".join(found.footprint.assumptions)
+    assert "max_batch_size counts the sequences of all 2." in said
+
+
+# presets/devices.toml: macOS lends the GPU two thirds of up to 32 GiB, three quarters of more
+# (llama.cpp, discussion 2182); given, a share is taken as it is
+@pytest.mark.parametrize(
+    ("device", "share", "limit_bytes"),
+    [
+        ("m3-max-64gb", None, 48 * 2**30),
+        ("m1-max-32gb", None, 2**35 * 667 // 1000),
+        ("m3-max-64gb", 0.9, 2**36 * 9 // 10),
+        ("64GiB", None, 2**36 * 92 // 100),
+    ],
+)
+def test_the_default_share_is_no_more_than_the_device_lends(device, share, limit_bytes):
+    found = kv.capacity(kv.load_model("llama-3.1-8b"), device=device, share=share)
+    assert found.budget.limit_bytes == limit_bytes
+    lent = "share 0.75, what the device lends by default" in found.budget.basis[1]
+    assert lent == (limit_bytes == 48 * 2**30)

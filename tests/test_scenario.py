@@ -24,7 +24,28 @@ def test_a_link_reproduces_the_scenario():
     first = scenario(OPTIONS)
     query = dict(parse_qsl(first.query()))
     assert query.pop("v") == "1"
+    assert query.pop("engine") == "ideal"  # the page's own is vllm
     assert scenario(query) == first
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, {"engine": "ideal"}),
+        ({"engine": "vllm"}, {"engine": "vllm"}),
+        ({"k_dtype": "fp8", "v_dtype": "fp8"}, {"kv_dtype": "fp8", "engine": "ideal"}),
+        ({"k_dtype": "fp8", "v_dtype": "bf16"},
+         {"k_dtype": "fp8", "v_dtype": "bf16", "engine": "ideal"}),
+        ({"device_memory": "80GiB"}, {"device": "80GiB", "engine": "ideal"}),
+    ],
+)  # fmt: skip
+def test_a_link_says_what_the_page_takes(given, told):
+    first = scenario({"model": "llama-3.1-8b", **given})
+    query = dict(parse_qsl(first.query()))
+    assert query == {"model": "llama-3.1-8b", **told, "v": "1"}
+    del query["v"]
+    again = scenario(query)
+    assert again._replace(options=()) == first._replace(options=())
 
 
 def test_the_command_says_the_same():

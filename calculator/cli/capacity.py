@@ -27,13 +27,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(asked.to_dict(found))
     else:
-        from calculator.fixes import fixes
+        from calculator.fixes import HEADING, NONE_FOUND, fixes
         from calculator.verdict import gib_range, limits_text
 
         print(verdict_text(found))
         print(limits_text(found))
         if changes := fixes(found):
-            head = ["to be certain that it fits", "GiB to spare", ""]
+            head = [HEADING.lower(), "GiB to spare", ""]
             rows = [
                 [
                     f.change,
@@ -43,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
                 for f in changes
             ]
             print("", table(head, rows), sep="\n")
+        elif found.verdict != "fits":
+            print(f"\n{HEADING}: {NONE_FOUND}.")
         sentences = [*asked.notes, *found.footprint.assumptions, *found.budget.basis]
         print("\nAssumed:", bullets(sentences), sep="\n")
     return CHECK_FAILED if arguments.check and found.verdict != "fits" else OK

@@ -10,6 +10,7 @@ from calculator.dtypes import CACHE_DTYPES, Dtype
 from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes, Demand
 from calculator.engines.rows import plan
+from calculator.errors import InvalidInput
 from calculator.items import Item
 from calculator.layers import LayerCache
 from calculator.model import ModelSpec
@@ -93,6 +94,10 @@ class Engine:
 
     def lighter(self, request: Request) -> tuple[tuple[str, Engine], ...]:
         """Other settings that need less and change no output: the flag as typed, and the engine."""
+        return ()
+
+    def longer(self, request: Request, parallelism: Parallelism) -> tuple[tuple[str, Engine], ...]:
+        """Its own limit on lengths raised to what the request needs, in the same form."""
         return ()
 
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
@@ -258,6 +263,14 @@ class Engine:
     ) -> tuple[str, ...]:
         """What the engine will print of its cache; empty where that is not computed."""
         return ()
+
+    def plan(self, *args: Any, **kwargs: Any) -> Any:
+        """The pool made of a device's memory, of an engine that has one of blocks (vLLM)."""
+        raise InvalidInput(
+            f"plan is asked of engine {self.engine}, which makes no pool of blocks; ask vllm, or "
+            "use footprint and capacity.",
+            field="engine",
+        )
 
     def options(self) -> dict[str, Any]:
         """The engine's name and its options, as they stand in the JSON."""

@@ -1,4 +1,8 @@
-"""What single model types need for their code to run without weights: the table of tricks."""
+"""What single model types need for their code to run without weights: the table of tricks.
+
+On purpose not the table of tests/conformance/transformers: a test shares no trick with what it
+tests.
+"""
 
 from __future__ import annotations
 

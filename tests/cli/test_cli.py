@@ -52,6 +52,12 @@ def test_capacity_json_is_the_contract():
     assert found["fixes"] == []
 
 
+def test_capacity_says_that_no_single_change_suffices():
+    # 405 billion × 2 B of weights on 16 GB
+    out = kvcalc("capacity", "llama-3.1-405b", "--device", "t4-16gb").stdout
+    assert "\nTo be certain that it fits: no single change found.\n" in out
+
+
 def test_capacity_check_exits_1_unless_certain():
     words = ("capacity", "llama-3.1-70b", "--device", "h100", "--context", "8k")
     assert kvcalc(*words).returncode == 0

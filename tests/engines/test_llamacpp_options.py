@@ -147,6 +147,16 @@ def test_a_context_that_follows_the_request_grows():
     assert sized("deepseek-v4-flash", 8192).bytes_per_token > 0
 
 
+def test_streams_grow_together_and_that_is_said():
+    """n_ctx is n_seq_max × the longest: 256 tokens more are 4 × 256 cells of 131,072 B."""
+    now, longer = sized(LLAMA, 8192, n_seq_max=4), sized(LLAMA, 8448, n_seq_max=4)
+    assert longer.num_bytes - now.num_bytes == 4 * 256 * 131_072
+    assert now.bytes_per_token == 131_072
+    said = "one more token of it is one more cell in each of 4 streams"
+    assert said in " ".join(now.assumptions)
+    assert said not in " ".join(sized(LLAMA, 8192, n_seq_max=4, n_ctx=32_768).assumptions)
+
+
 def test_an_option_beats_the_front_end():
     assert kv.engine("llama.cpp", profile="library", swa_full=False).swa_full is False
     assert kv.engine("llama.cpp", profile="server-auto", n_seq_max=2).n_seq_max == 2

@@ -154,3 +154,20 @@ def test_a_refusal_says_what_works(name, spread, cache, says):
     with pytest.raises(kv.InvalidInput) as refused:
         backend(name, spread, kv_cache_dtype=cache)
     assert says in str(refused.value)
+
+
+# flash_attn.py:_get_sm90_fa4_fp8_kv_block_size: "The SM90 FP8-KV-dequant kernel uses a 64-token TMA
+# tile/page"; a window's heads are 256 wide, and its block follows these alone
+@pytest.mark.parametrize(
+    ("asked", "picked", "window_block", "full_block"),
+    [
+        (None, "FLASH_ATTN", 64, 128),
+        (192, "FLASH_ATTN", 192, 384),
+        (16, "FLASHINFER", 16, 32),
+    ],
+)
+def test_fp8_of_heads_of_512_is_in_pages_of_64(asked, picked, window_block, full_block):
+    gemma = named("gemma-4-26b-a4b")
+    pool = kv.engine("vllm", kv_cache_dtype="fp8", block_size=asked).pool(gemma, None, SINGLE)
+    blocks = [spec.block_size for spec, _ in pool.buckets]
+    assert (pool.backend, blocks) == (picked, [window_block, full_block])

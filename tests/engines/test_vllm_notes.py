@@ -151,3 +151,5 @@ def test_vllms_budget_is_a_guide_for_other_engines():
         (sentence,) = notes(kv.load_device("h100"))
         assert "--gpu-memory-utilization, 0.92" in sentence
         assert f"for {program} they are only a guide" in sentence
+        (sentence,) = notes(kv.load_device("m3-max-64gb"))
+        assert "0.92" not in sentence  # its share is its own (presets/devices.toml)

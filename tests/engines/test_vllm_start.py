@@ -72,3 +72,20 @@ def test_the_null_block_is_never_used():
     )  # fmt: skip
     assert (found.verdict, found.spare.low) == ("fits", 0)
     assert found.needs_more == 0
+
+
+# refused in a sentence, as `footprint` refuses them
+@pytest.mark.parametrize(
+    ("engine", "model", "field", "says"),
+    [
+        ("ideal", "llama-3-8b", "engine", "plan is asked of engine ideal"),
+        ("llama.cpp", "llama-3-8b", "engine", "makes no pool of blocks"),
+        ("vllm", None, "model", "expected load_model('llama-3-8b')"),
+    ],
+)
+def test_a_plan_of_what_has_none_is_refused(engine, model, field, says):
+    asked = kv.load_model(model) if model else "llama-3-8b"
+    with pytest.raises(kv.InvalidInput) as refused:
+        kv.engine(engine).plan(asked, available_bytes=40_000_000_000, max_model_len=8192)
+    assert refused.value.field == field
+    assert says in str(refused.value)

@@ -90,6 +90,18 @@ def test_what_the_core_writes_the_page_reads():
     assert f"{asked.footprint().num_bytes:,}" in plain(markup(page))
 
 
+def test_what_the_core_writes_in_other_words_the_page_reads():
+    asked = scenario({
+        "model": "llama-3.1-8b", "context": "8192", "k_dtype": "fp8", "v_dtype": "fp8",
+        "device_memory": "80GiB",
+    })  # fmt: skip
+    page = opened(**parse_qs(asked.query()))
+    assert not page.session_state["link_notes"]
+    assert page.session_state["engine"] == "ideal"
+    assert page.session_state["device"] == "80GiB"
+    assert f"{asked.footprint().num_bytes:,}" in plain(markup(page))
+
+
 @pytest.mark.parametrize("config", [TINY_LLAMA, UNKNOWN])
 def test_a_pasted_configuration_travels_in_the_link(config):
     from ui import pasted as configurations

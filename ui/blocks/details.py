@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from calculator.charts.crossing import outgrows_weights
-from calculator.fixes import fixes
+from calculator.fixes import HEADING, NONE_FOUND, fixes
 from calculator.verdict import gib_range
 from ui.answer import Answer
 from ui.markup import esc, fold, gib, size, table, title
@@ -27,10 +27,10 @@ def fixes_html(shown: Answer) -> str:
         for fix in fixes(found)
     ]
     if not rows:
-        return title("To be certain that it fits", "no single change found")
+        return title(HEADING, NONE_FOUND)
     several = " a device" if found.footprint.parallelism.num_devices > 1 else ""
     head = ("change", f"cache, GiB{several}", "to spare, GiB")
-    heading = title("To be certain that it fits", "one change each, largest gain first")
+    heading = title(HEADING, "one change each, largest gain first")
     return heading + table(head, rows, right=(1, 2), classes="measure")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from calculator.dtypes import Dtype, dtype
@@ -19,7 +19,7 @@ from calculator.engines.llamacpp.command import llama_server
 from calculator.engines.llamacpp.log import log_lines
 from calculator.engines.llamacpp.notes import device_notes
 from calculator.engines.llamacpp.profiles import PROFILES
-from calculator.engines.llamacpp.refusals import check, check_context
+from calculator.engines.llamacpp.refusals import check, check_context, refuse_split
 from calculator.engines.llamacpp.steps import Lengths, beyond_context, differences
 from calculator.engines.llamacpp.stored import stored
 from calculator.engines.rows import plan
@@ -173,6 +173,13 @@ class LlamaCpp(Engine):
                 return problem
         return ""
 
+    def longer(self, request: Request, parallelism: Parallelism) -> tuple[tuple[str, Engine], ...]:
+        """A larger `n_ctx`; the largest replica is the first."""
+        needed = replace(self, n_ctx=None)._first(request, parallelism).n_ctx
+        if self.n_ctx is None or needed <= self.n_ctx:
+            return ()
+        return ((f"n_ctx {needed:,} instead of {self.n_ctx:,}", replace(self, n_ctx=needed)),)
+
     def slots(self, growth: Growth, seq_len: int, encoder_seq_len: int) -> int:
         """Cells one sequence needs before rounding: what one more token adds follows from it.
 
@@ -194,7 +201,7 @@ class LlamaCpp(Engine):
         parallelism: Parallelism,
         hands: tuple[Lengths, ...],
     ) -> tuple[Item, ...]:
-        _refuse_split(parallelism, request)
+        refuse_split(parallelism, request)
         key, value, _ = self.dtypes(model, request)
         check(model, key, value, self.flash_attn_of(model))
         contexts = [self.cells(lengths) for lengths in hands if lengths]
@@ -273,7 +280,13 @@ class LlamaCpp(Engine):
                 "that and takes type_k and type_v."
             )
         hand = dealt(request.lengths, parallelism.data_parallel_size)[0]
-        return (*found, *differences(self.cells(hand), model, hand))
+        cells = self.cells(hand)
+        if self.n_ctx is None and cells.streams > 1:
+            found.append(
+                "n_ctx follows the longest sequence: one more token of it is one more cell in each "
+                f"of {cells.streams} streams; bytes_per_token counts the cell of one."
+            )
+        return (*found, *differences(cells, model, hand))
 
 
 _DEEPSEEK4 = "compressed_attention"
@@ -282,19 +295,3 @@ _LIMITS = (
     ("n_seq_max", MAX_SEQUENCES),
     ("n_batch", MAX_CONTEXT),
 )
-
-
-def _refuse_split(parallelism: Parallelism, request: Request) -> None:
-    why = {
-        "tensor_parallel_size": "how llama.cpp splits rows over devices is not computed",
-        "pipeline_parallel_size": "llama.cpp deals layers by the free memory of each device",
-    }
-    for name, reason in why.items():
-        if getattr(parallelism, name) > 1:
-            raise InvalidInput(f"{name} is {getattr(parallelism, name)}; {reason}.", field=name)
-    if request.shared_prefix_len:
-        raise InvalidInput(
-            f"shared_prefix_len is {request.shared_prefix_len}; llama-server keeps every slot's "
-            "prompt whole.",
-            field="shared_prefix_len",
-        )

@@ -7,4 +7,4 @@ from calculator.engines.accelerators import Accelerator, borrowed_budget
 
 def device_notes(device: Accelerator) -> tuple[str, ...]:
     """Sentences to stand beside the budget of a device."""
-    return (borrowed_budget("llama.cpp"),)
+    return (borrowed_budget("llama.cpp", device),)

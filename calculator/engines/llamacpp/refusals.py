@@ -20,6 +20,8 @@ from calculator.layers import LayerCache
 from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention
 from calculator.model import ModelSpec
+from calculator.parallel import Parallelism
+from calculator.request import Request
 
 
 @lru_cache(maxsize=4096)
@@ -120,3 +122,19 @@ def _refuse(reason: str, field: str) -> NoReturn:
 
 def _abort(what: str, assertion: str, field: str) -> NoReturn:
     raise InvalidInput(f"llama.cpp aborts: {what} (GGML_ASSERT {assertion}).", field=field)
+
+
+def refuse_split(parallelism: Parallelism, request: Request) -> None:
+    why = {
+        "tensor_parallel_size": "how llama.cpp splits rows over devices is not computed",
+        "pipeline_parallel_size": "llama.cpp deals layers by the free memory of each device",
+    }
+    for name, reason in why.items():
+        if getattr(parallelism, name) > 1:
+            raise InvalidInput(f"{name} is {getattr(parallelism, name)}; {reason}.", field=name)
+    if request.shared_prefix_len:
+        raise InvalidInput(
+            f"shared_prefix_len is {request.shared_prefix_len}; llama-server keeps every slot's "
+            "prompt whole.",
+            field="shared_prefix_len",
+        )

@@ -43,7 +43,7 @@ def notes(engine: Transformers, model: ModelSpec, request: Request) -> tuple[str
 
 def device_notes(device: Accelerator) -> tuple[str, ...]:
     """Sentences to stand beside the budget of a device."""
-    return (borrowed_budget("transformers"),)
+    return (borrowed_budget("transformers", device),)
 
 
 def _parts(engine: Transformers, model: ModelSpec, request: Request) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from math import lcm
 from typing import NamedTuple
@@ -110,13 +111,24 @@ _DECODER_ONLY = ("FLASHINFER", "FLEX_ATTENTION")  # `supports_attn_type`
 _NOT_ON_HOPPER = ("nvfp4_4over6", "nvfp4_ds_mla")
 
 
+def reading(name: str, cache_format: str, widths: Iterable[int]) -> Backend:
+    """A backend as it reads such heads: FLASH_ATTN fp8 ones of 512 in whole pages of 64 tokens.
+
+    Source: `flash_attn.py:_get_sm90_fa4_fp8_kv_block_size`.
+    """
+    fp8 = cache_format in ("fp8", "fp8_e4m3")
+    paged = name == "FLASH_ATTN" and fp8 and 512 in widths
+    return BACKENDS[name]._replace(multiple=0, sizes=(64,)) if paged else BACKENDS[name]
+
+
 def pick(wanted: Wanted, block_size: int | None) -> str:
     """The backend vLLM takes on a Hopper GPU: the first that does all of it and takes the block."""
     doing = [name for name in _order(wanted) if _does(name, wanted)]
     if not doing:
         raise _nothing_does(wanted)
     for name in doing:
-        if block_size is None or BACKENDS[name].takes(block_size):
+        reads = reading(name, wanted.format, wanted.widths)
+        if block_size is None or reads.takes(block_size):
             return name
     smallest = min(BACKENDS[name].smallest for name in doing)
     raise InvalidInput(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calculator.engines.vllm.engine import Vllm
 
 # index keys in bf16 whatever the cache type (models/minimax_m3/common/indexer.py)
-PLAIN_INDEX = ("minimax_m3", "minimax_m3_text", "minimax_m3_vl")
+PLAIN_INDEX = ("minimax_m3", "minimax_m3_text", "minimax_m3_vl", "minimax_m3_vl_text")
 
 
 def backend_of(

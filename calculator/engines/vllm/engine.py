@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 
 from calculator.engines.accelerators import Accelerator
 from calculator.engines.answers import CacheDtypes, Demand
+from calculator.engines.arguments import check_arguments
 from calculator.engines.base import Engine
 from calculator.engines.vllm.blocks import most_held
 from calculator.engines.vllm.command import vllm_serve
 from calculator.engines.vllm.flags import check_flags
 from calculator.engines.vllm.formats import cache_format
 from calculator.engines.vllm.items import blocks_held, items_of
-from calculator.engines.vllm.limits import check_prefix, lighter_than, limit_of
+from calculator.engines.vllm.limits import check_prefix, lighter_than, limit_of, longer_than
 from calculator.engines.vllm.notes import device_notes, notes
 from calculator.engines.vllm.plan import Plan, blocks_per_request, plan_of
 from calculator.engines.vllm.pool import GDN_CHECKPOINT_TOKENS, Pool, pool_of
@@ -204,6 +205,7 @@ class Vllm(Engine):
         `request` gives an element type other than the flag's; its lengths are not used.
         Raises DoesNotFit where vLLM would not start: one request of `max_model_len` must fit.
         """
+        check_arguments(model=model, request=request or _NOTHING_ASKED, parallelism=parallelism)
         pool = self.pool(model, request, parallelism)
         return plan_of(self, model, pool, available_bytes, max_model_len, parallelism)
 
@@ -242,6 +244,9 @@ class Vllm(Engine):
 
     def lighter(self, request: Request) -> tuple[tuple[str, Engine], ...]:
         return lighter_than(self, request)
+
+    def longer(self, request: Request, parallelism: Parallelism) -> tuple[tuple[str, Engine], ...]:
+        return longer_than(self, request)
 
     def pool_of_blocks(
         self, model: ModelSpec, request: Request, parallelism: Parallelism, available_bytes: int

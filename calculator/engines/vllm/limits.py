@@ -54,6 +54,14 @@ def lighter_than(engine: Vllm, request: Request) -> tuple[tuple[str, Vllm], ...]
     return tuple(found)
 
 
+def longer_than(engine: Vllm, request: Request) -> tuple[tuple[str, Vllm], ...]:
+    """A longer maximum, where the request is beyond it."""
+    most, length = engine.max_model_len, request.longest
+    if most is None or length <= most:
+        return ()
+    return ((f"--max-model-len {length}", replace(engine, max_model_len=length)),)
+
+
 def check_prefix(engine: Vllm, model: ModelSpec, request: Request) -> None:
     """Raises InvalidInput where a prefix is shared that vLLM, or this program, does not share."""
     if request.shared_prefix_len and not engine.prefix_caching(model):

@@ -47,6 +47,11 @@ def notes(
             f"{', of its own tokens' if shared else ''}; "
             "a stage's block is as large as its largest group (kv_cache_planning.py)."
         )
+    if (replicas := parallelism.data_parallel_size) > 1:
+        found.append(
+            "num_blocks, num_tokens and max_concurrency are of one replica, as each logs its own "
+            f"(v1/core/kv_cache_utils.py); max_batch_size counts the sequences of all {replicas:,}."
+        )
     return tuple(found)
 
 

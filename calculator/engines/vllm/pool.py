@@ -28,7 +28,7 @@ from calculator.engines.vllm.spec import (
 )
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.layers import LayerCache
-from calculator.layers.attention import FullAttention, SlidingAttention
+from calculator.layers.attention import AttentionCache
 from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.model import ModelSpec
@@ -149,6 +149,8 @@ def types_of(engine: Vllm, model: ModelSpec, cache_type: str) -> Types:
     return Types(cache_type, convolution, state or convolution)
 
 
+# by the outer type: of a wrapper vLLM asks its own architecture, not the text part's, so that
+# MiniCPM-V around Qwen3.5 follows the model's type (models/config.py:MODELS_CONFIG_MAP)
 FP32_STATES = ("nemotron_h", "nemotron_h_puzzle", "qwen3_5", "qwen3_5_moe", "qwen3_5_text",
                "qwen3_5_moe_text")  # fmt: skip
 
@@ -162,7 +164,8 @@ def _specs(
     cache_type: str,
 ) -> tuple[int, dict[tuple[str, int], Spec]]:
     """Tokens of a block, and the spec of every cache of every layer type."""
-    backend = choice.BACKENDS[backend_name]
+    widths = {c.head_dim for _, _, c in caches if isinstance(c, AttentionCache)}
+    backend = choice.reading(backend_name, cache_type, widths)
     rules = {(t, i): rule_of(c) for t, i, c in caches}
     used: tuple[choice.Backend, ...] = (backend,)
     if any(isinstance(c, SparseIndexer) for _, _, c in caches):
@@ -172,7 +175,6 @@ def _specs(
             else (backend, choice.BACKENDS["FLASH_ATTN"])
         )
     attention = [key for key, rule in rules.items() if rule != "state"]
-    _check_heads(caches, backend_name, engine, cache_type)
     block_size = choice.DEFAULT_BLOCK_SIZE
     if attention:
         block_size = choice.preferred_block_size(used, engine.block_size)
@@ -186,7 +188,9 @@ def _specs(
     specs = {}
     for t, i, cache in caches:
         rule = rules[t, i]
-        specs[t, i] = _spec(engine, model, cache, kept[t, i], rule, block_size, backend, padded)
+        own = getattr(cache, "head_dim", 0)  # a window's block follows its own heads alone
+        reads = choice.reading(backend_name, cache_type, (own,))
+        specs[t, i] = _spec(engine, model, cache, kept[t, i], rule, block_size, reads, padded)
     return block_size, specs
 
 
@@ -212,20 +216,6 @@ def _spec(
     if rule == "state":
         return Spec(rule, shape, block_size, page, padded or page, 0, engine.state_blocks(model))
     return Spec(rule, shape, block_size, page, page, reach)
-
-
-def _check_heads(
-    caches: list[tuple[str, int, LayerCache]], backend: str, engine: Vllm, cache_type: str
-) -> None:
-    """What Hopper's kernel does not do: fp8 of wide heads in small pages."""
-    heads = {c.head_dim for _, _, c in caches if isinstance(c, FullAttention | SlidingAttention)}
-    block_size = engine.block_size or choice.DEFAULT_BLOCK_SIZE
-    if 512 in heads and cache_type == "fp8" and backend == "FLASH_ATTN" and block_size % 64:
-        raise InvalidInput(
-            f"block_size is {block_size}; FLASH_ATTN reads fp8 keys of 512-wide heads in pages of "
-            "64 tokens (flash_attn.py:_get_sm90_fa4_fp8_kv_block_size). Give block_size 64.",
-            field="block_size",
-        )
 
 
 def hybrid_block_size(

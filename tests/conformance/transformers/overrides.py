@@ -1,4 +1,7 @@
-"""What single model types need to run at all: the one table of special handling."""
+"""What single model types need to run at all: the one table of special handling.
+
+On purpose not the table of calculator/verify: a test shares no trick with what it tests.
+"""
 
 from __future__ import annotations
 

@@ -40,6 +40,8 @@ NEMOTRON = ("nemotron-3-nano-30b-a3b-bf16", "nvidia__NVIDIA-Nemotron-3-Nano-30B-
 V4 = ("deepseek-v4-flash", "deepseek-ai__DeepSeek-V4-Flash")
 M3 = ("minimax-m3", "MiniMaxAI__MiniMax-M3")
 M3_TEXT = {"architecture": "MiniMaxM3SparseForCausalLM", "part_of": "minimax_m3_vl"}
+GEMMA4 = ("gemma-4-26b-a4b", "google__gemma-4-26B-A4B")
+GEMMA4_TEXT = "Gemma4ForCausalLM"
 GEMMA3_TEXT = "Gemma3ForCausalLM"
 QWEN35_TEXT = "Qwen3_5ForCausalLM"
 
@@ -60,6 +62,13 @@ CASES = (
     Case("gemma-3-1b", "google__gemma-3-1b-it", architecture=GEMMA3_TEXT),
     Case("gemma-2-9b", "google__gemma-2-9b-it", tp=2, architecture="Gemma2ForCausalLM"),
     Case("gemma-4-26b-a4b", "google__gemma-4-26B-A4B", architecture="Gemma4ForCausalLM"),
+    Case(*GEMMA4, architecture=GEMMA4_TEXT, flags={"kv_cache_dtype": "fp8"}),
+    Case(*GEMMA4, architecture=GEMMA4_TEXT, flags={"kv_cache_dtype": "fp8_e5m2"}),
+    Case(*GEMMA4, architecture=GEMMA4_TEXT, flags={"kv_cache_dtype": "fp8", "block_size": 32}),
+    Case(*GEMMA4, architecture=GEMMA4_TEXT, flags={"kv_cache_dtype": "fp8", "block_size": 16}),
+    Case(*GEMMA4, architecture=GEMMA4_TEXT, flags={"kv_cache_dtype": "fp8", "block_size": 192}),
+    Case(*GEMMA4, flags={"max_model_len": 65536}),
+    Case("gemma-4-31b-it-nvfp4", "nvidia__Gemma-4-31B-IT-NVFP4", tp=2),
     Case(*GPT_OSS, pp=4, available_bytes=20_000_000_000),
     Case(*GPT_OSS, tp=8, flags={"async_scheduling": False}),
     Case(*GPT_OSS, tp=8, flags={"kv_cache_dtype": "fp8", "block_size": 64}),
