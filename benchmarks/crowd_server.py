@@ -1,4 +1,7 @@
-"""A server of our own, and a probe that asks it from a process of its own: for `crowd.py`."""
+"""A server of our own, and a probe that asks it from a process of its own: for `crowd.py`.
+
+`page.py` starts one too, and one that serves an empty page.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +41,19 @@ class Held(NamedTuple):
 class Server:
     """README's command on a free port, its temporary files in a folder of their own."""
 
+    def __init__(self, app: str = "app.py", **environment: str) -> None:
+        self.app, self.environment = app, environment
+
     def __enter__(self) -> Server:
         self.folder = tempfile.TemporaryDirectory(prefix="kvcalc-crowd-")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+        command = [sys.executable, "-m", "streamlit", "run", self.app, "--server.port", str(port)]
         self.process = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, "TMPDIR": self.folder.name},
+            env={**os.environ, **self.environment, "TMPDIR": self.folder.name},
         )  # fmt: skip
         while self.process.poll() is None:
             with suppress(OSError):

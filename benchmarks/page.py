@@ -3,86 +3,111 @@
     python benchmarks/page.py        exit status 1 when a goal is missed
 
 A rerun that has seen everything before, and one with a new context, whose figures must be drawn;
-beside figures made beforehand, and the latter also beside the same figures drawn in each run.
+beside figures made beforehand, and beside the same figures drawn in each run.
 
-All run in this process by Streamlit's own test runner, without a browser. Needs the extra `app`.
+Each page has a real server of its own, and one client that asks all of them in turns: seconds from
+the message that asks for a rerun to the last one of its answer. Needs the extra `app`.
 """
 
 from __future__ import annotations
 
-import logging
+import json
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import count, cycle
 from pathlib import Path
 
-import plotly.io
-from ratios import Ratio, best_in_turns, table
-from streamlit.runtime.scriptrunner.script_cache import ScriptCache
-from streamlit.testing.v1 import AppTest, app_test, local_script_runner
+from crowd_server import Server
+from ratios import Ratio, medians_in_turns, table
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
-MAIN = Path(__file__).parents[1] / "ui" / "main.py"
 GOAL = 2
+ROUNDS = 100
+EMPTY = "benchmarks/empty/app.py"
 
 
-def static_page(figures) -> None:  # no names from this file: only its source is run
-    """The empty page."""
-    import streamlit as st
+class Visitor:
+    """A browser without a screen: one session of a server, which keeps what it was sent."""
 
-    for number, figure in enumerate(figures):
-        st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=str(number))
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.rerun()
+
+    def rerun(self, **typed: str) -> None:
+        """One rerun, with text in inputs that are known by their keys."""
+        message = BackMsg()
+        message.rerun_script.query_string = ""
+        for key, text in typed.items():
+            state = message.rerun_script.widget_states.widgets.add()
+            state.id, state.string_value = self._id_of(key), text
+        self.socket.send(message.SerializeToString())
+        self.elements = list(self._until_finished())
+        assert not any(element.HasField("exception") for element in self.elements)
+
+    def _until_finished(self) -> Iterator[Element]:
+        message = ForwardMsg()
+        while message.WhichOneof("type") != "script_finished":
+            message = ForwardMsg.FromString(self.socket.recv(timeout=60))
+            if message.delta.HasField("new_element"):
+                yield message.delta.new_element
+
+    def _id_of(self, key: str) -> str:
+        ids = (element.text_input.id for element in self.elements)
+        return next(name for name in ids if name.endswith(f"-{key}"))
+
+    def charts(self) -> list[str]:
+        """The specifications of the charts that it was sent."""
+        return [e.plotly_chart.spec for e in self.elements if e.HasField("plotly_chart")]
 
 
-def drawing_page(specifications) -> None:
-    """The empty page again, drawing the same figures from their literal data in each run."""
-    import json
-
-    import plotly.graph_objects as go
-    import streamlit as st
-
-    for number, specification in enumerate(specifications):
-        figure = go.Figure(json.loads(specification))
-        st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=str(number))
+@contextmanager
+def visitor(app: str = "app.py", **environment: str) -> Iterator[Visitor]:
+    with Server(app, **environment) as server:
+        address = server.url.replace("http", "ws") + "/_stcore/stream"
+        with connect(address, subprotocols=[Subprotocol("streamlit")], max_size=None) as socket:
+            yield Visitor(socket)
 
 
-def plan_page() -> AppTest:
-    page = AppTest.from_file(str(MAIN), default_timeout=60).run()
-    assert not page.exception, page.exception[0].message
-    return page
+def measured(charts: Path) -> list[Ratio]:
+    with ExitStack() as stack:
+        plan = stack.enter_context(visitor())
+        plan.rerun(context="20000")
+        specifications = plan.charts()
+        charts.write_text(f"[{','.join(specifications)}]", encoding="utf-8")
+        told = {"KVCALC_CHARTS": str(charts)}
+        beforehand = stack.enter_context(visitor(EMPTY, **told))
+        drawn = stack.enter_context(visitor(EMPTY, **told, KVCALC_DRAWN="1"))
+        assert traces(beforehand) == traces(drawn) == traces(plan) > 0
+        seen, new = cycle(["8192", "16384"]), count(20_001)
+        took = medians_in_turns(
+            lambda: plan.rerun(context=next(seen)),
+            lambda: plan.rerun(context=str(next(new))),
+            beforehand.rerun,
+            drawn.rerun,
+            rounds=ROUNDS,
+        )
+    beside = f"an empty page, the same {len(specifications)} charts"
+    old, fresh = "rerun, a context seen before", "rerun, a new context"
+    return [
+        Ratio(old, took[0], f"{beside} made beforehand", took[2], GOAL),
+        Ratio(fresh, took[1], f"{beside} made beforehand", took[2], GOAL),
+        Ratio(fresh, took[1], f"{beside} drawn in each run", took[3], GOAL),
+    ]
 
 
-def rerun(page: AppTest, context: int) -> None:
-    """One rerun with the context typed, from the entry script on."""
-    page.text_input(key="context").set_value(str(context)).run()
-    assert not page.exception, page.exception[0].message
-
-
-def ratio(name: str, contexts: Callable[[], int], *, drawn: bool, goal: float | None) -> Ratio:
-    page = plan_page()
-    specifications = [chart.proto.spec for chart in page.get("plotly_chart")]
-    if drawn:
-        beside, what, given = drawing_page, "drawn in each run", specifications
-    else:
-        beside, what = static_page, "made beforehand"
-        given = [plotly.io.from_json(text) for text in specifications]
-    static = AppTest.from_function(beside, args=(given,), default_timeout=60).run()
-    assert len(static.get("plotly_chart")) == len(specifications) > 0
-    ours, theirs = best_in_turns(lambda: rerun(page, contexts()), static.run, calls=1, rounds=40)
-    charts = f"an empty page, the same {len(specifications)} charts {what}"
-    return Ratio(name, ours, charts, theirs, goal)
+def traces(there: Visitor) -> int:
+    return sum(len(json.loads(text)["data"]) for text in there.charts())
 
 
 def main() -> int:
-    logging.disable(logging.WARNING)  # the test runner has no browser session, and says so
-    cache = ScriptCache()  # a server keeps one for all its runs; the test runner compiles each time
-    local_script_runner.ScriptCache = app_test.ScriptCache = lambda: cache
-    seen, new = cycle([8192, 16_384]), count(20_000)
-    old, fresh = "rerun, a context seen before", "rerun, a new context"
-    ratios = [
-        ratio(old, lambda: next(seen), drawn=False, goal=GOAL),
-        ratio(fresh, lambda: next(new), drawn=True, goal=GOAL),
-        ratio(fresh, lambda: next(new), drawn=False, goal=GOAL),
-    ]
+    with tempfile.TemporaryDirectory(prefix="kvcalc-page-") as folder:
+        ratios = measured(Path(folder) / "charts.json")
     print(table(ratios))
     return 0 if all(ratio.holds for ratio in ratios) else 1
 

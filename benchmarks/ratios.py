@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import NamedTuple
 
 
@@ -38,6 +39,17 @@ def best_in_turns(
                 function()
             best[i] = min(best[i], (time.perf_counter() - start) / calls)
     return best[0], best[1]
+
+
+def medians_in_turns(*functions: Callable[[], object], rounds: int) -> list[float]:
+    """Seconds of a call of each, the median of `rounds`: what waits for others has no best time."""
+    times: list[list[float]] = [[] for _ in functions]
+    for _ in range(rounds):
+        for function, took in zip(functions, times, strict=True):
+            start = time.perf_counter()
+            function()
+            took.append(time.perf_counter() - start)
+    return [median(took) for took in times]
 
 
 def table(ratios: list[Ratio]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calculator.catalog import load_named, preset_paths
 from calculator.devices import devices
@@ -81,9 +82,9 @@ def inputs() -> None:
     st.number_input(
         "Sequences at once", 1, LIMITS["sequences"], 1, 1, key="sequences", bind="query-params"
     )  # fmt: skip
-    pair = st.container(horizontal=True, wrap=False)
-    pair.selectbox("Cache type", ["auto", *CACHE_DTYPES], key="kv_dtype", bind="query-params")
-    pair.selectbox(
+    pairs = st.container(horizontal=True)
+    pairs.selectbox("Cache type", ["auto", *CACHE_DTYPES], key="kv_dtype", bind="query-params")
+    pairs.selectbox(
         "Weights type", ["auto", *WEIGHT_DTYPES], key="weights_dtype", bind="query-params",
     )  # fmt: skip
     if model is not None and model.num_parameters is None and model.weights_bytes is None:
@@ -91,7 +92,7 @@ def inputs() -> None:
             "Weights, size", key="weights_bytes", bind="query-params", placeholder="such as 15 GiB",
             help="The number of parameters is not known, so say how large the weights are.",
         )  # fmt: skip
-    _devices()
+    _devices(pairs)
     engines = list(ENGINES)
     st.selectbox(
         "Engine", engines, index=engines.index(DEFAULTS["engine"]), key="engine",
@@ -135,14 +136,13 @@ def _take_quick() -> None:
         st.session_state["context"] = QUICK[picked]
 
 
-def _devices() -> None:
+def _devices(pairs: DeltaGenerator) -> None:
     ids = [device.id for device in devices()]
-    pair = st.container(horizontal=True, wrap=False)
-    pair.selectbox(
+    pairs.selectbox(
         "Device", [*ids, NONE], index=ids.index(DEFAULTS["device"]), key="device",
         bind="query-params", accept_new_options=True,
     )  # fmt: skip
-    pair.number_input(
+    pairs.number_input(
         "How many", 1, LIMITS["devices"], 1, 1, key="devices", bind="query-params", width=72
     )
 

@@ -20,4 +20,4 @@ def follow() -> None:
 
     Without a key: the state of one that has a key is worked out again for each input of the page.
     """
-    _watch(on_changed_change=lambda: None, height=1)
+    _watch(height=1)

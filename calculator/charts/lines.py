@@ -250,7 +250,7 @@ class LineChart:
             if not inside:
                 continue
             near_start = scale == "log" and self.variable == "context"
-            at = len(inside) // 9 if near_start else len(inside) * 7 // 10
+            at = len(inside) // 8 if near_start else len(inside) * 7 // 10
             x, size = inside[min(at, len(inside) - 1)]
             colour = palette.accent if line.own else palette.muted
             notes.append(

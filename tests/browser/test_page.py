@@ -162,13 +162,15 @@ def test_keys_alone_reach_the_inputs_and_open_a_table(visit):
 
 def test_a_chart_gives_its_table_and_csv(visit):
     with visit(GEMMA) as page:
-        fold = page.get_by_test_id("stExpander").filter(has_text="Table and CSV").first
-        fold.locator("summary").click()
-        expect(fold.locator("table")).to_contain_text("11,173,625,856")
+        switch = page.get_by_role("radiogroup", name="Size against context")
+        switch.get_by_text("table").click()
+        expect(page.locator(".catalogue table")).to_contain_text("11,173,625,856")
         with page.expect_download() as download:
-            fold.get_by_role("button", name="Download CSV").click()
+            page.get_by_role("button", name="Download CSV").click()
         text = Path(download.value.path()).read_text(encoding="utf-8")
         assert "131072,11173625856" in text
+        switch.get_by_text("linear").click()
+        expect(page.locator(".catalogue table")).to_have_count(0)
 
 
 def test_the_catalogue_leads_to_plan(visit):

@@ -76,18 +76,13 @@ def show_map(shown: Answer) -> str:
 
 
 def _head(text: str, modes: tuple[str, ...], key: str, below: str) -> str:
-    """Title left, and below it what is drawn; switch right."""
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
-        head = (
-            f'<div class="kv inline tall">{title(text)}<div class="mapkey">{esc(below)}</div></div>'
-        )
-        st.html(Html(head), width="content")
-        picked = st.segmented_control(
-            text, (*modes, TABLE), default=modes[0], key=key, required=True,
-            label_visibility="collapsed",
-        )  # fmt: skip
+    """Title left, and below it what is drawn; switch right, or below where there is no room."""
+    lines = f'<div class="mapkey">{esc(below)}</div>'
+    st.html(Html(f'<div class="kv inline tall">{title(text)}{lines}</div>'))
+    picked = st.segmented_control(
+        text, (*modes, TABLE), default=modes[0], key=key, required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
     return picked or modes[0]
 
 
