@@ -173,6 +173,22 @@ def test_a_chart_gives_its_table_and_csv(visit):
         expect(page.locator(".catalogue table")).to_have_count(0)
 
 
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_a_switch_stands_beside_its_title_or_below(visit, width):
+    with visit(GEMMA, width=width) as page:
+        switch = page.get_by_role("radiogroup", name="Size against context").bounding_box()
+        title = page.get_by_role("heading", name="Size against context").bounding_box()
+        tag = page.locator(".kv .tag").bounding_box()
+        copy = page.get_by_role("button", name="Copy").first.bounding_box()
+    if width == 320:
+        assert switch["y"] >= title["y"] + title["height"]
+    else:
+        assert switch["x"] > title["x"] + 130  # the width of its text
+        assert abs(switch["y"] - title["y"]) < title["height"]
+    assert copy["x"] > tag["x"] + tag["width"]
+    assert abs(copy["y"] - tag["y"]) < tag["height"]
+
+
 def test_the_catalogue_leads_to_plan(visit):
     with visit("/?sequences=4") as page:
         page.get_by_test_id("stTopNav").get_by_role("link", name="Catalogue").click()
