@@ -48,6 +48,8 @@ class ModelSpec:
     """Bytes of the published checkpoint's weights, where known exactly."""
     kv_cache_dtype: str | None = None
     """What the checkpoint's quantisation configuration says of its cache."""
+    image_prefix: bool | None = None
+    """Whether its configuration lets the tokens of an image see each other; None: it is silent."""
     assumptions: tuple[str, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     """(figure, the key or default it came from), for the page and the tests."""

@@ -41,6 +41,7 @@ def _checked(record: dict[str, Any]) -> dict[str, Any]:
         _expect(record, name, list, "a list of texts")
         if not all(isinstance(item, str) for item in record.get(name, ())):
             _refuse(name, record[name], "a list of texts")
+    _expect(record, "image_prefix", bool, "true or false")
     _expect(record, "provenance", dict, "a table")
     _expect(record, "layers", dict, "a table of layer types")
     for layer_type, caches in record.get("layers", {}).items():

@@ -12,6 +12,7 @@ from calculator.model import ModelSpec, shortest_pattern
 _SCALARS = (
     "num_hidden_layers", "layer_types", "max_position_embeddings", "dtype", "num_parameters",
     "num_active_parameters", "weights_dtype", "weights_bytes", "kv_cache_dtype",
+    "image_prefix",
 )  # fmt: skip
 
 
@@ -62,12 +63,12 @@ def toml_key(key: str) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """A string, a whole number or a list of strings; a long list over several lines.
+    """A string, a whole number, a flag or a list of strings; a long list over several lines.
 
-    >>> toml_value(("a", "b")), toml_value(8192)
-    ('["a", "b"]', '8192')
+    >>> toml_value(("a", "b")), toml_value(8192), toml_value(True)
+    ('["a", "b"]', '8192', 'true')
     """
-    if isinstance(value, str):
+    if isinstance(value, str | bool):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, int):
         return str(value)

@@ -39,6 +39,11 @@ PICKED = [
     ("whisper-large-v3", "fp8_e5m2", "TRITON_ATTN"),
     ("llama-3-8b", "nvfp4", "FLASHINFER"),
     ("gemma-3-1b", "nvfp4", "FLASHINFER"),
+    # is_mm_prefix_lm: gemma3, and gemma4 with use_bidirectional_attention "vision"
+    ("gemma-3-27b", "fp8", "FLASH_ATTN"),
+    ("gemma-3-27b", "fp8_e5m2", "TRITON_ATTN"),
+    ("gemma-4-26b-a4b", "fp8_e5m2", "TRITON_ATTN"),
+    ("gemma-4-e2b", "fp8_e5m2", "FLASHINFER"),
     ("llama-3-8b", "int8_per_token_head", "TRITON_ATTN"),
     ("phi-2", "int8_per_token_head", "TRITON_ATTN"),
     # mla_attention.py:MLACommonBackend.get_supported_head_sizes is 320, 512, 576
@@ -145,6 +150,8 @@ def test_a_block_size_that_no_backend_takes(name, flags, says):
         ("phi-2", SINGLE, "nvfp4",
          "with heads of 80 (FLASHINFER takes 128, 256, 512: v1/attention/backends/). Take fp8."),
         ("gpt-oss-20b", SINGLE, "nvfp4", "Take fp8, or attention_backend FLASHINFER for another"),
+        ("gemma-3-27b", SINGLE, "nvfp4",
+         "takes it with image tokens that see each other (supports_mm_prefix). Take fp8."),
         (heads(20), SINGLE, "fp8", "TRITON_ATTN takes 32, …: v1/attention/backends/). Take auto."),
         ("deepseek-v3.2", SINGLE, "nvfp4_ds_mla", "attention_backend FLASHMLA_SPARSE for another"),
         ("llama-3-8b", DCP, "int8_per_token_head", "decode_context_parallel_size is more than 1"),
@@ -163,7 +170,9 @@ def test_a_refusal_says_what_works(name, spread, cache, says):
     [
         (None, "FLASH_ATTN", 64, 128),
         (192, "FLASH_ATTN", 192, 384),
-        (16, "FLASHINFER", 16, 32),
+        # its image tokens see each other: FLASHINFER, next in the order, has no supports_mm_prefix
+        (16, "TRITON_ATTN", 16, 32),
+        (48, "TRITON_ATTN", 48, 96),
     ],
 )
 def test_fp8_of_heads_of_512_is_in_pages_of_64(asked, picked, window_block, full_block):

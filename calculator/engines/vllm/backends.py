@@ -1,114 +1,26 @@
-"""Attention backends → the kernel blocks, heads and cache types they take, and vLLM's pick."""
+"""An attention that is wanted → the backend vLLM takes for it, or why none does it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
 from math import lcm
-from typing import NamedTuple
 
-from calculator.engines.vllm.formats import DS_MLA, PER_TOKEN_HEAD
+from calculator.engines.vllm.formats import DS_MLA
+from calculator.engines.vllm.kernels import (
+    BACKENDS,
+    DECODER_ONLY,
+    DEFAULT_BLOCK_SIZE,
+    NO_CONTEXT_RANKS,
+    NO_IMAGES,
+    NOT_ON_HOPPER,
+    Backend,
+    Wanted,
+    order,
+)
 from calculator.errors import InvalidInput, shown
 
-DEFAULT_BLOCK_SIZE = 16
-Widths = tuple[int, ...] | range
-ANY = range(1, 2**31)
-
-
-class Backend(NamedTuple):
-    """Kernel blocks: any multiple of `multiple`, or only `sizes`; for latent or plain attention.
-
-    `formats` are `--kv-cache-dtype` as vLLM spells them, `widths` those of heads, or of a latent
-    row.
-    """
-
-    latent: bool
-    sparse: bool
-    multiple: int
-    sizes: tuple[int, ...]
-    formats: tuple[str, ...]
-    widths: Widths = ANY
-
-    @property
-    def smallest(self) -> int:
-        return self.multiple or min(self.sizes)
-
-    def takes(self, block_size: int) -> bool:
-        """Whether a block is whole kernel blocks (`backend.py:supports_block_size`)."""
-        return any(block_size % size == 0 for size in (self.sizes or (self.multiple,)))
-
-    def largest_within(self, block_size: int) -> int:
-        """A sliding layer's own block (`attention.py:_largest_kernel_block_within`)."""
-        if self.multiple:
-            return max(self.multiple, block_size // self.multiple * self.multiple)
-        fitting = [size for size in self.sizes if size <= block_size]
-        return max(fitting, default=min(self.sizes))
-
-
-class Wanted(NamedTuple):
-    """What a backend must do: a cache type as vLLM spells it, and the attention of a model.
-
-    `widths` are of heads, or of the latent row; `cross` tells attention to an encoder's output,
-    `tokens_shared` decode-context parallelism, which not every backend does.
-    """
-
-    format: str
-    latent: bool
-    sparse: bool
-    widths: tuple[int, ...] = ()
-    cross: bool = False
-    tokens_shared: bool = False
-
-    @property
-    def rows(self) -> str:
-        found = " or ".join(f"{width}" for width in self.widths)
-        return f"rows of {found} elements" if self.latent else f"heads of {found}"
-
-
-_SIXTEEN = ("float16", "bfloat16")
-_FP8 = (*_SIXTEEN, "fp8", "fp8_e4m3")
-_BOTH_FP8 = (*_FP8, "fp8_e5m2")
-_SCALED = tuple(PER_TOKEN_HEAD)
-_MLA = (320, 512, 576)  # mla_attention.py:MLACommonBackend
-_ROWS = (512, 576)
-# `get_supported_kernel_block_sizes`, `supported_kv_cache_dtypes` and `supports_head_size` or
-# `get_supported_head_sizes` of v1/attention/backends/*.py and, for MiniMax-M3, of
-# models/minimax_m3/common/sparse_attention.py
-BACKENDS = {
-    "FLASH_ATTN": Backend(False, False, 16, (), _FP8, range(8, 513, 8)),
-    "TRITON_ATTN": Backend(False, False, 16, (), (*_BOTH_FP8, *_SCALED), ANY[31:]),
-    "FLEX_ATTENTION": Backend(False, False, 16, (), _SIXTEEN),
-    "FLASHINFER": Backend(
-        False, False, 0, (16, 32, 64), (*_BOTH_FP8, "nvfp4", "nvfp4_4over6"), (64, 128, 256, 512)
-    ),
-    "FLASH_ATTN_MLA": Backend(True, False, 16, (), _SIXTEEN, _MLA),
-    "TRITON_MLA": Backend(True, False, 16, (), _FP8),
-    "FLASHMLA": Backend(True, False, 0, (64,), _FP8, _MLA),
-    "FLASHINFER_MLA": Backend(True, False, 0, (32, 64), _FP8, _MLA),
-    "CUTLASS_MLA": Backend(True, False, 0, (128,), _FP8, _MLA),
-    "FLASH_ATTN_MLA_SPARSE": Backend(True, True, 64, (), _SIXTEEN),
-    "FLASHMLA_SPARSE": Backend(True, True, 64, (), ("bfloat16", "fp8", *DS_MLA), _ROWS),
-    "MINIMAX_M3_SPARSE": Backend(False, True, 0, (128,), _BOTH_FP8[1:], (128,)),
-    "FLASHINFER_MLA_SPARSE": Backend(True, True, 32, (), _FP8, _ROWS),
-    "FLASHINFER_MLA_SPARSE_SM90": Backend(True, True, 64, (), _FP8[1:], _ROWS),
-}
-INDEXER = Backend(True, True, 0, (64,), ("fp8",))
-
-# The order in which vLLM tries them on Hopper (platforms/cuda.py:_get_backend_priorities).
-_PLAIN = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
-_LATENT = ("FLASH_ATTN_MLA", "FLASHMLA", "TRITON_MLA")
-_SPARSE = ("FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE", "FLASHINFER_MLA_SPARSE_SM90")
-_SPARSE_OF_512 = ("FLASHINFER_MLA_SPARSE_SM90", "FLASH_ATTN_MLA_SPARSE", "FLASHMLA_SPARSE")
-_SPARSE_PLAIN = ("MINIMAX_M3_SPARSE",)  # models/minimax_m3/common/sparse_attention.py
-# without `supports_dcp`: they return no softmax sums that would join the ranks' parts
-_NO_CONTEXT_RANKS = (
-    "TRITON_ATTN", "FLEX_ATTENTION", "FLASH_ATTN_MLA_SPARSE", "MINIMAX_M3_SPARSE",
-    "FLASHINFER_MLA_SPARSE_SM90",
-)  # fmt: skip
-_DECODER_ONLY = ("FLASHINFER", "FLEX_ATTENTION")  # `supports_attn_type`
-# taken on Blackwell only (flashinfer.py:supports_kv_cache_dtype,
-# flashmla_sparse.py:supports_combination)
-_NOT_ON_HOPPER = ("nvfp4_4over6", "nvfp4_ds_mla")
+IMAGES = "image tokens that see each other (supports_mm_prefix)"
 
 
 def reading(name: str, cache_format: str, widths: Iterable[int]) -> Backend:
@@ -123,7 +35,7 @@ def reading(name: str, cache_format: str, widths: Iterable[int]) -> Backend:
 
 def pick(wanted: Wanted, block_size: int | None) -> str:
     """The backend vLLM takes on a Hopper GPU: the first that does all of it and takes the block."""
-    doing = [name for name in _order(wanted) if _does(name, wanted)]
+    doing = [name for name in order(wanted) if _does(name, wanted)]
     if not doing:
         raise _nothing_does(wanted)
     for name in doing:
@@ -138,22 +50,15 @@ def pick(wanted: Wanted, block_size: int | None) -> str:
     )
 
 
-def _order(wanted: Wanted) -> tuple[str, ...]:
-    if wanted.sparse:
-        if not wanted.latent:
-            return _SPARSE_PLAIN
-        return _SPARSE_OF_512 if wanted.widths == (512,) else _SPARSE
-    return _LATENT if wanted.latent else _PLAIN
-
-
 def _does(name: str, wanted: Wanted) -> bool:
     """All that `backend.py:validate_configuration` asks but for the block size."""
     return not (
         wanted.format not in BACKENDS[name].formats
-        or wanted.format in _NOT_ON_HOPPER
+        or wanted.format in NOT_ON_HOPPER
         or _wrong_widths(name, wanted)
-        or (wanted.cross and name in _DECODER_ONLY)
-        or (wanted.tokens_shared and name in _NO_CONTEXT_RANKS)
+        or (wanted.cross and name in DECODER_ONLY)
+        or (wanted.tokens_shared and name in NO_CONTEXT_RANKS)
+        or (wanted.images and name in NO_IMAGES)
     )
 
 
@@ -165,8 +70,8 @@ def _wrong_widths(name: str, wanted: Wanted) -> list[int]:
 
 def _nothing_does(wanted: Wanted) -> InvalidInput:
     """What of the model the backends that take the type do not do, and a type that works."""
-    order, alone = _order(wanted), wanted._replace(tokens_shared=False)
-    if any(_does(name, alone) for name in order):
+    tried, alone = order(wanted), wanted._replace(tokens_shared=False)
+    if any(_does(name, alone) for name in tried):
         return InvalidInput(
             "decode_context_parallel_size is more than 1; no attention backend of vLLM on a Hopper "
             f"GPU does it with kv_cache_dtype {wanted.format}.",
@@ -174,14 +79,17 @@ def _nothing_does(wanted: Wanted) -> InvalidInput:
         )
     kind = "latent attention" if wanted.latent else "attention"
     what = f"kv_cache_dtype is {wanted.format}; no {kind} backend of vLLM on a Hopper GPU takes it"
-    taking = [n for n in order if wanted.format in BACKENDS[n].formats]
-    narrow = [n for n in taking if wanted.format not in _NOT_ON_HOPPER and _wrong_widths(n, wanted)]
+    taking = [n for n in tried if wanted.format in BACKENDS[n].formats]
+    narrow = [n for n in taking if wanted.format not in NOT_ON_HOPPER and _wrong_widths(n, wanted)]
     if narrow:
         taken = "; ".join(_taken(name, wanted.format) for name in narrow)
         what += f" with {wanted.rows} ({taken}: v1/attention/backends/)"
+    elif any(_does(name, wanted._replace(images=False)) for name in tried):
+        what += f" with {IMAGES}"
     fp8 = wanted._replace(format="fp8")
-    other = "fp8" if any(_does(name, fp8) for name in order) else "auto"
-    elsewhere = [n for n, b in BACKENDS.items() if _is_for(b, wanted)]
+    other = "fp8" if any(_does(name, fp8) for name in tried) else "auto"
+    unfit = NO_IMAGES if wanted.images else ()
+    elsewhere = [n for n, b in BACKENDS.items() if _is_for(b, wanted) and n not in unfit]
     gpu = f", or attention_backend {elsewhere[0]} for another GPU" if elsewhere else ""
     return InvalidInput(f"{what}. Take {other}{gpu}.", field="kv_cache_dtype")
 
@@ -251,6 +159,15 @@ def checked(asked: str, wanted: Wanted) -> str:
             "(backend.py:supports_head_size).",
             field="attention_backend",
         )
+    for is_wanted, without, what in (
+        (wanted.cross, DECODER_ONLY, "attention to an encoder's output (supports_attn_type)"),
+        (wanted.images, NO_IMAGES, IMAGES),
+    ):
+        if is_wanted and asked in without:
+            raise InvalidInput(
+                f"attention_backend is {asked}; it does not do {what}, as this model has.",
+                field="attention_backend",
+            )
     return asked
 
 
@@ -261,7 +178,7 @@ def check_tokens_shared(backend: str, name: str) -> None:
     `flashinfer.py:FlashInferMetadataBuilder.__init__`.
     """
     why = ""
-    if backend in _NO_CONTEXT_RANKS:
+    if backend in NO_CONTEXT_RANKS:
         why = f"attention backend {backend} does not do it"
     elif backend == "FLASHMLA_SPARSE" and name not in DS_MLA:
         why = f"sparse latent attention does it with fp8 or nvfp4_ds_mla only, not with {name}"
@@ -277,6 +194,7 @@ def check_tokens_shared(backend: str, name: str) -> None:
 def preferred_block_size(backends: tuple[Backend, ...], asked: int | None) -> int:
     """16, or the smallest size all take (`interface.py:_preferred_block_size_for_backends`).
 
+    >>> from calculator.engines.vllm.kernels import INDEXER
     >>> preferred_block_size((BACKENDS["FLASH_ATTN_MLA"],), None)
     16
     >>> preferred_block_size((BACKENDS["FLASH_ATTN_MLA_SPARSE"], INDEXER), None)

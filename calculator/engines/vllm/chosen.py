@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from calculator.engines.vllm import backends as choice
 from calculator.engines.vllm.formats import FLAGS, SIXTEEN_BIT, spelled
+from calculator.engines.vllm.kernels import Wanted
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.layers import LayerCache
 from calculator.layers.attention import AttentionCache, CrossAttention
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 # index keys in bf16 whatever the cache type (models/minimax_m3/common/indexer.py)
 PLAIN_INDEX = ("minimax_m3", "minimax_m3_text", "minimax_m3_vl", "minimax_m3_vl_text")
+# whose image tokens see each other, unless the configuration says otherwise
+# (transformers_utils/model_arch_config_convertor.py:is_mm_prefix_lm)
+IMAGES = ("bagel", "gemma3", "molmo2", "moondream3", "paligemma")
 
 
 def backend_of(
@@ -47,7 +51,7 @@ def _wanted(
     name: str,
     caches: list[tuple[str, int, LayerCache]],
     tokens_shared: bool,
-) -> choice.Wanted:
+) -> Wanted:
     """What the model's attention asks of a backend."""
     own = "bf16" if model.dtype == "fp32" else model.dtype
     if name in SIXTEEN_BIT and FLAGS[name] != own:
@@ -69,4 +73,5 @@ def _wanted(
     heads = {c.head_dim for _, _, c in caches if isinstance(c, AttentionCache)}
     cross = any(isinstance(c, CrossAttention) for _, _, c in caches)
     widths = tuple(sorted(rows or heads))
-    return choice.Wanted(name, bool(rows), sparse, widths, cross, tokens_shared)
+    images = model.model_type in IMAGES if model.image_prefix is None else model.image_prefix
+    return Wanted(name, bool(rows), sparse, widths, cross, tokens_shared, images)

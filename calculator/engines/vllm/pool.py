@@ -14,6 +14,7 @@ from calculator.engines.vllm.chosen import PLAIN_INDEX, backend_of
 from calculator.engines.vllm.context import check_context_parallel
 from calculator.engines.vllm.formats import BF16, FP32, state_dtype
 from calculator.engines.vllm.groups import Group, Layer, groups_of, kept_whole, packed_groups_of
+from calculator.engines.vllm.kernels import BACKENDS, DEFAULT_BLOCK_SIZE, INDEXER, Backend
 from calculator.engines.vllm.releases import refuse_unserved
 from calculator.engines.vllm.spec import (
     Kept,
@@ -167,15 +168,11 @@ def _specs(
     widths = {c.head_dim for _, _, c in caches if isinstance(c, AttentionCache)}
     backend = choice.reading(backend_name, cache_type, widths)
     rules = {(t, i): rule_of(c) for t, i, c in caches}
-    used: tuple[choice.Backend, ...] = (backend,)
+    used: tuple[Backend, ...] = (backend,)
     if any(isinstance(c, SparseIndexer) for _, _, c in caches):
-        used = (
-            (backend, choice.INDEXER)
-            if backend.latent
-            else (backend, choice.BACKENDS["FLASH_ATTN"])
-        )
+        used = (backend, INDEXER) if backend.latent else (backend, BACKENDS["FLASH_ATTN"])
     attention = [key for key, rule in rules.items() if rule != "state"]
-    block_size = choice.DEFAULT_BLOCK_SIZE
+    block_size = DEFAULT_BLOCK_SIZE
     if attention:
         block_size = choice.preferred_block_size(used, engine.block_size)
     padded = 0
@@ -201,7 +198,7 @@ def _spec(
     tensors: tuple[Stored, ...],
     rule: Rule,
     block_size: int,
-    backend: choice.Backend,
+    backend: Backend,
     padded: int,
 ) -> Spec:
     latent = isinstance(cache, LatentAttention | SparseIndexer)
@@ -221,7 +218,7 @@ def _spec(
 def hybrid_block_size(
     engine: Vllm,
     model: ModelSpec,
-    backend: choice.Backend,
+    backend: Backend,
     block_size: int,
     token_bytes: int,
     state_bytes: int,

@@ -55,6 +55,7 @@ def model_from_config(
         max_position_embeddings=_max_position_embeddings(r),
         weights_dtype=weights_dtype(quantization, text.config.get("expert_dtype")),
         kv_cache_dtype=cache_dtype(quantization),
+        image_prefix=r.image_prefix,
         assumptions=tuple(r.assumptions),
         provenance=tuple(r.provenance.items()),
     )

@@ -32,6 +32,7 @@ class Reader:
         self.keys_read: dict[str, object] = {}
         self.waived: set[str] = set()
         self.provenance: dict[str, str] = {}
+        self.image_prefix: bool | None = None
         self.assumptions: list[str] = []
         self.inners: list[Reader] = []
 

@@ -60,6 +60,7 @@ def gemma4(r: Reader) -> Layers:
     if types[-1] != FULL:
         types = (*types[:-1], FULL)  # the last layer is forced to full attention
     both_ways = r.raw("use_bidirectional_attention")
+    r.image_prefix = both_ways == "vision" or None
     r.waive("sliding_window", "hidden_size_per_layer_input", "global_head_dim", "attention_k_eq_v")
     r.waive("num_global_key_value_heads")
     full = _global_heads(r, types, heads)
