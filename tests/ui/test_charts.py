@@ -102,7 +102,25 @@ def test_the_bar_shows_what_passes_the_limit():
     _, found = worked_out(**SCENARIOS[1])
     segments = {segment.role: segment for segment in memory_bar(found).segments}
     assert segments["over"].high == -found.spare.low
-    assert "outside" not in [s.role for s in memory_bar(found).segments if s.in_key]
+
+
+# of an H100's 85,018,877,624 B, 92 % are 78,217,367,414, which leaves 6,801,510,210 outside
+@pytest.mark.parametrize(
+    ("options", "outside"),
+    [
+        (SCENARIOS[0], 6_801_510_210),  # fits
+        (SCENARIOS[1], 6_801_510_210),  # over the limit, not over all there is
+        (SCENARIOS[2], None),  # all of what is outside would be taken
+    ],
+)
+def test_the_key_names_what_lies_outside_the_share_where_it_is_drawn(options, outside):
+    _, found = worked_out(**options)
+    bar = memory_bar(found)
+    assert next((s.high for s in bar.key if s.role == "outside"), None) == outside
+    assert len(bar.key) <= 6
+    assert bar.key[-1].role == ("over" if found.spare.low < 0 else "outside")
+    drawn = {s.role for s in bar.segments if s.num_bytes} - {"range"}  # one entry with estimate
+    assert drawn <= {s.role for s in bar.key}
 
 
 def test_one_rung_is_current_and_equal_sizes_share_one():

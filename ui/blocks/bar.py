@@ -37,7 +37,7 @@ def html(shown: Answer) -> str:
         title(heading.replace("of a device", "of one device"), remark),
         f'<div class="bar" role="img" aria-label="{label}">{parts}{limit}</div>',
         _scale(bar),
-        f'<div class="key">{"".join(_key(s) for s in bar.segments if s.in_key)}</div>',
+        f'<div class="key">{"".join(map(_key, bar.key))}</div>',
         _published(found),
     )
     return "".join(blocks)
