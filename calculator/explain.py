@@ -79,7 +79,7 @@ class Explanation:
     @property
     def text(self) -> str:
         lines = [row.text for row in self.rows]
-        lines.append(f"Total: {self.num_bytes:,} B = {format_gib(self.num_bytes)}")
+        lines.append(f"Total: {self.num_bytes:,} B = {sizes(self.num_bytes)[0]}")
         return "\n".join([*lines, self.marginal])
 
 
@@ -127,7 +127,8 @@ def subject(footprint: Footprint) -> str:
     request = footprint.request
     key, value = footprint.dtypes
     cache = key if key == value else f"{key} key, {value} value"
-    lengths = f"{request.longest:,} tokens × {request.num_sequences:,}"
+    noun = "token" if request.longest == 1 else "tokens"
+    lengths = f"{request.longest:,} {noun} × {request.num_sequences:,}"
     if len(request.lengths) > 1:
         lengths = f"{request.num_sequences:,} sequences of up to {request.longest:,} tokens"
     limit = footprint.model.max_position_embeddings

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from calculator.budget import ByteRange
 from calculator.capacity import Capacity
 from calculator.explain import sizes
-from calculator.verdict import gib
+from calculator.verdict import amount, amounts
 
 Role = Literal[
     "weights", "fixed", "growing", "start", "estimate", "range", "free", "over", "outside"
@@ -117,4 +118,4 @@ def gib_span(low: int, high: int) -> str:
     """Two decimals for a size, one for a range; a dash between its ends."""
     if low == high:
         return sizes(low)[0] if low else "0 GiB"
-    return f"{'0' if low == 0 else gib(low)}–{gib(high)} GiB"
+    return amounts(ByteRange(low, high)) if low else f"0–{amount(high)}"

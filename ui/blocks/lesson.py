@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from calculator.charts.work import MARKED
+from calculator.explain import sizes
 from calculator.lesson import (
     LayerTensors,
     layer_tensors,
@@ -12,7 +13,6 @@ from calculator.lesson import (
     positions_of_a_loop,
     questions,
 )
-from calculator.units import format_gib
 from ui.answer import Answer
 from ui.markup import STRONG, esc, fold, marked, scroll, table, title
 
@@ -108,7 +108,7 @@ def _tensor_row(row: LayerTensors) -> tuple[str, ...]:
 @lru_cache(maxsize=128)
 def left_out_html(shown: Answer) -> str:
     weights = shown.found.budget.weights if shown.found else None
-    size = f" ({format_gib(weights.num_bytes)} here)" if weights else ""
+    size = f" ({sizes(weights.num_bytes)[0]} here)" if weights else ""
     return title("What the figure leaves out") + _list(
         f"The weights{size}: the same for any length.",
         "Activations, graphs and the runtime: an estimate, on Plan under Other needs.",
