@@ -242,18 +242,20 @@ def short(num_bytes: int) -> str:
     ('10.4', '−2.0', '200', '<0.1')
     >>> short(8_064 * 2**30), short(-129_024 * 2**30), short(2**60), short(2**70)
     ('8,064', '−129k', '1.1G', '1.1T')
+    >>> short(1_037 * 2**30), short(-1_037 * 2**30)
+    ('1,037', '−1.0k')
     """
     value = num_bytes / GIB
     if 0 < value < 0.05:
         return "<0.1"
-    text = _at_most_five(abs(value))
+    text = _at_most_five(abs(value), 9_999.5 if value > 0 else 999.5)
     return f"−{text}" if value < 0 and text != "0.0" else text
 
 
-def _at_most_five(value: float) -> str:
-    """Characters, from ten thousand on with a decimal prefix."""
+def _at_most_five(value: float, plain: float) -> str:
+    """Characters, a sign included; from `plain` on with a decimal prefix."""
     letter = ""
-    for prefix in "kMGTPE" if value >= 9_999.5 else "":
+    for prefix in "kMGTPE" if value >= plain else "":
         if value < 999.5:
             break
         value, letter = value / 1000, prefix

@@ -238,7 +238,8 @@ class LineChart:
         text = f"weights {gib2(self.weights or 0)}"
         note = frame.note(text, palette.muted, xanchor="left", yanchor="bottom", xshift=4)
         y = _on_axis((self.weights or 0) / GIB, scale)
-        return [note | {"xref": "paper", "x": 0, "y": y}]
+        # beside this scenario's value, which on a linear axis stands above its point
+        return [note | {"xref": "paper", "x": 0.3 if scale == "linear" else 0, "y": y}]
 
     @property
     def _limit_is_shown(self) -> bool:
