@@ -9,7 +9,7 @@ from typing import assert_never
 
 from calculator.errors import InvalidInput, shown
 from calculator.footprint import Footprint
-from calculator.items import Item
+from calculator.items import Item, Row
 from calculator.layers import kind_class
 from calculator.tensors import (
     Constant,
@@ -79,7 +79,7 @@ class Explanation:
     @property
     def text(self) -> str:
         lines = [row.text for row in self.rows]
-        lines.append(f"Total: {self.num_bytes:,} B = {format_gib(self.num_bytes)}")
+        lines.append(f"Total: {self.num_bytes:,} B = {sizes(self.num_bytes)[0]}")
         return "\n".join([*lines, self.marginal])
 
 
@@ -127,7 +127,8 @@ def subject(footprint: Footprint) -> str:
     request = footprint.request
     key, value = footprint.dtypes
     cache = key if key == value else f"{key} key, {value} value"
-    lengths = f"{request.longest:,} tokens × {request.num_sequences:,}"
+    noun = "token" if request.longest == 1 else "tokens"
+    lengths = f"{request.longest:,} {noun} × {request.num_sequences:,}"
     if len(request.lengths) > 1:
         lengths = f"{request.num_sequences:,} sequences of up to {request.longest:,} tokens"
     limit = footprint.model.max_position_embeddings
@@ -196,11 +197,6 @@ def _formula_row(footprint: Footprint, items: list[Item]) -> FormulaRow:
     sequences = request.num_sequences if uniform else 1
     slots = items[0].slots // sequences
     cls = kind_class(row.kind)
-    d, width = row.dtype, row.heads * row.width
-    whole = row.slot_bytes * d.block_elements == width * d.block_bytes
-    value_bytes = (
-        f"{d.block_bytes}/{d.block_elements}" if d.block_elements > 1 else str(d.block_bytes)
-    )
     return FormulaRow(
         layer_type=row.layer_type,
         label=cls.label,
@@ -211,13 +207,21 @@ def _formula_row(footprint: Footprint, items: list[Item]) -> FormulaRow:
         slots_text=own_text or slots_text(row.growth, slots, row.block_size, ragged=not uniform),
         heads=row.heads,
         width=row.width,
-        dtype=d.name,
-        value_bytes=value_bytes if whole else f"{row.slot_bytes}/{width}",
+        dtype=row.dtype.name,
+        value_bytes=value_bytes(row),
         sequences=sequences,
         copies=row.copies,
         num_bytes=sum(item.num_bytes for item in items),
         grows=footprint.grows(row),
     )
+
+
+def value_bytes(row: Row) -> str:
+    """Bytes of one value: those of a block over its values, of a slot where it is padded."""
+    d, width = row.dtype, row.heads * row.width
+    if row.slot_bytes * d.block_elements != width * d.block_bytes:
+        return f"{row.slot_bytes}/{width}"
+    return f"{d.block_bytes}/{d.block_elements}" if d.block_elements > 1 else str(d.block_bytes)
 
 
 def _and(words: list[str]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from calculator.explain import value_bytes
 from calculator.footprint import Footprint, footprint
+from calculator.items import Row
 from calculator.textbook import textbook
 from calculator.units import MAX_TOKENS, format_bytes
 from calculator.verify.tensor_list import tensor_list
@@ -104,13 +106,18 @@ def passes(found: Footprint, num_decode: int = 3) -> tuple[Pass, ...]:
 
 
 class LayerTensors(NamedTuple):
-    """A tensor that layers of a type keep: its shape, and its bytes in one layer and in all."""
+    """A tensor that layers of a type keep: its shape in values, what one of them takes, and bytes.
+
+    `value_bytes` is a text, a fraction where values are stored in blocks: 34/32 of q8_0.
+    """
 
     layer_type: str
     layers: int
     tensor: str
     shape: tuple[int, ...]
     num_shapes: int
+    dtype: str
+    value_bytes: str
     bytes_a_layer: int
     num_bytes: int
 
@@ -122,13 +129,20 @@ def layer_tensors(found: Footprint) -> tuple[LayerTensors, ...]:
             row.layer_type,
             row.layers * row.copies,
             row.tensor,
-            row.shapes[0] if row.shapes else (),
+            _in_values(row.shapes[0], item.row) if row.shapes else (),
             len(row.shapes),
+            row.dtype.name,
+            value_bytes(item.row),
             row.predicted_bytes // (row.layers * row.copies),
             row.predicted_bytes,
         )
-        for row in tensor_list(found)
+        for row, item in zip(tensor_list(found), found.items, strict=True)
     )
+
+
+def _in_values(shape: tuple[int, ...], row: Row) -> tuple[int, ...]:
+    """The last dimension in values, where blocks are allocated as bytes; a row has all heads."""
+    return (*shape[:-1], row.width if len(shape) == 4 else row.heads * row.width)
 
 
 class Question(NamedTuple):

@@ -13,10 +13,10 @@ from calculator.footprint import footprint
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism
 from calculator.request import Request
-from calculator.units import MAX_BYTES, MAX_COUNT, MAX_TOKENS
+from calculator.units import MAX_COUNT, MAX_TOKENS
 
-NOT_RUN = MAX_BYTES + 1
-"""Stands for what an engine's options do not let run: more than any memory."""
+NOT_RUN = 2**128
+"""Stands for what an engine's options do not let run: more than any size that can be asked for."""
 
 _STEPS = (*(2**i for i in range(11)), *(3 * 2**i for i in range(11)))
 

@@ -62,7 +62,7 @@ def limits_text(found: Capacity, strong: str = "{}") -> str:
         weights = found.budget.weights.bytes_per_device if found.budget.weights else 0
         low, high = found.budget.overhead
         parts.append(
-            f"Fits if other needs stay under {strong.format(f'{gib(room - weights)} GiB')} "
+            f"Fits if other needs stay under {strong.format(amount(room - weights))} "
             f"(estimate: {gib(low)}–{gib(high)})."
         )
     sequences = strong.format(counts(found.max_batch_size, "sequence"))
@@ -105,9 +105,8 @@ def decided_text(found: Capacity, strong: str = "{}") -> str:
         return f"Decided by the {strong.format(name)}."
     if found.budget.device is None:
         return ""
-    return (
-        f"Decided by the {strong.format(name)}, {size * 100 // limit} % of what the engine may use."
-    )
+    share = f"{size * 100 // max(1, limit):,} %"
+    return f"Decided by the {strong.format(name)}, {share} of what the engine may use."
 
 
 def counts(found: CountRange, noun: str) -> str:
@@ -127,7 +126,9 @@ def counts(found: CountRange, noun: str) -> str:
 
 
 def gib(num_bytes: int) -> str:
-    """GiB with one decimal, never "-0.0"."""
+    """GiB with one decimal, never "-0.0", and what would be zero by its bound."""
+    if 0 < num_bytes < GIB // 20:
+        return "<0.1"
     return f"{abs(num_bytes) / GIB if abs(num_bytes) < GIB // 20 else num_bytes / GIB:,.1f}"
 
 

@@ -1,5 +1,8 @@
 """The lesson's arithmetic, held against loops that really count, and the figures it teaches."""
 
+from fractions import Fraction
+from math import prod
+
 import pytest
 
 from calculator.catalog import load_model, presets
@@ -87,6 +90,27 @@ def test_tensors_a_layer_times_layers_is_the_footprint(name):
     rows = layer_tensors(found)
     assert sum(row.num_bytes for row in rows) == found.num_bytes
     assert all(row.bytes_a_layer * row.layers == row.num_bytes for row in rows)
+
+
+# Llama-3-8B keeps 8 heads of 128; a block of 32 values is 34 B in q8_0, 18 in q4_0 (ggml-common.h)
+@pytest.mark.parametrize(
+    ("dtype", "value_bytes", "a_layer"),
+    [("bf16", "2", 2_048_000), ("q8_0", "34/32", 1_088_000), ("q4_0", "18/32", 576_000)],
+)
+def test_a_shape_counts_values_and_a_value_may_be_part_of_a_block(dtype, value_bytes, a_layer):
+    asked = Request(seq_len=1000, key_dtype=dtype, value_dtype=dtype)
+    row = layer_tensors(footprint(load_model("llama-3-8b"), asked))[0]
+    assert row.shape == (1, 8, 1000, 128)
+    assert (row.value_bytes, row.bytes_a_layer) == (value_bytes, a_layer)
+
+
+@pytest.mark.parametrize("name", sorted(ENGINES))
+@pytest.mark.parametrize("model", ["llama-3-8b", "gemma-3-27b", "mamba-2.8b", "deepseek-v3"])
+def test_values_times_their_bytes_are_the_layer(model, name):
+    found = footprint(load_model(model), Request(seq_len=1000), engine(name))
+    for row in layer_tensors(found):
+        if row.num_shapes == 1:
+            assert prod(row.shape) * Fraction(row.value_bytes) == row.bytes_a_layer
 
 
 @pytest.mark.parametrize("model", presets(), ids=lambda m: m.id)

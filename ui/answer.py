@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
-from calculator.budget import default_overhead
+from calculator.budget import default_overhead, default_share
 from calculator.capacity import Capacity
 from calculator.catalog import load_named
 from calculator.devices import load_device
@@ -102,3 +102,11 @@ def overhead_hint(device: str) -> str:
     except CalculatorError:
         return "LOW..HIGH"
     return f"{format_gib(low, 1)}..{format_gib(high, 1)}"
+
+
+def share_hint(device: str) -> str:
+    """The share that is used when none is typed."""
+    try:
+        return f"{default_share(load_device(device)):g}"
+    except CalculatorError:
+        return f"{default_share(None):g}"

@@ -11,6 +11,7 @@ from calculator.errors import CalculatorError, shown
 from calculator.scenario import LINK_VERSION, parse_range
 from calculator.units import format_gib, parse_count
 from ui import pasted
+from ui.answer import overhead_hint, share_hint
 from ui.scenario import DEFAULTS, LIMITS, NAMES, problem_with
 
 GIVEN = "link_given"
@@ -44,20 +45,32 @@ def read_link() -> None:
         given = st.query_params.get_all(name)
         problem, text = problem_with(name, given[-1]) if len(given) == 1 else ("given twice", "")
         if problem:
-            default = DEFAULTS.get(name, "none")
             if len(given) > 1:
                 problem = f"{name} stands in the link {len(given)} times."
-            notes.append(f"{problem} The default is used: {default}.")
+            default = DEFAULTS.get(name)
+            instead = f"The default is used: {default}." if default else "It is ignored."
+            notes.append(f"{problem} {instead}")
             del st.query_params[name]
             changed = True
         elif text != given[0]:
             st.query_params[name] = text
             changed = True
+    changed |= _leave_to_the_device()
     st.session_state["link_notes"] = notes
     given = [name for name in NAMES if name in st.query_params]
     st.session_state[GIVEN] = {name: st.query_params[name] for name in given}
     if changed:
         st.rerun()  # widgets take their first values from the query the run started with
+
+
+def _leave_to_the_device() -> bool:
+    """What a link says of its device's own is not typed in: another device brings its own."""
+    device, told = st.query_params.get("device", DEFAULTS["device"]), st.query_params
+    hints = {"share": share_hint(device), "overhead": overhead_hint(device).replace(" ", "")}
+    own = [name for name, hint in hints.items() if told.get(name) == hint]
+    for name in own:
+        del told[name]
+    return bool(own)
 
 
 def _take_tensor_ranks(text: str) -> list[str]:
@@ -109,6 +122,8 @@ def _version_problem(version: str) -> str:
 def link_query(options: dict[str, str], found: Capacity | None) -> str:
     """Every option, defaults included: a default that changes later must not change the link."""
     told = dict(options)
+    if found:
+        told.setdefault("share", f"{found.budget.share:g}")
     if found and "overhead" not in told:
         low, high = found.budget.overhead
         text = f"{format_gib(low, 1)}..{format_gib(high, 1)}".replace(" ", "")

@@ -15,16 +15,16 @@ from calculator.errors import CalculatorError
 from calculator.scenario import scenario
 from calculator.units import parse_count, parse_tokens
 from ui import hub, pasted
-from ui.answer import flags_of, model_of, overhead_hint
+from ui.answer import flags_of, model_of, overhead_hint, share_hint
 
 NONE = "none"
 DEFAULTS = {
     "model": "llama-3.1-8b", "context": "8192", "sequences": "1", "kv_dtype": "auto",
     "weights_dtype": "auto", "device": "h100-sxm-80gb", "devices": "1", "engine": "vllm",
-    "share": "0.92",
 }  # fmt: skip
 OPTIONAL = (
-    "overhead", "weights_bytes", "encoder_context", "shared_prefix", "set", "pp", "dp", "dcp",
+    "overhead", "share", "weights_bytes", "encoder_context", "shared_prefix", "set", "pp", "dp",
+    "dcp",
 )  # fmt: skip
 NAMES = (*DEFAULTS, *OPTIONAL)
 UNCHECKED = (("kv_dtype", "auto"), ("weights_dtype", "auto"), ("device", NONE))
@@ -57,9 +57,14 @@ def chosen() -> dict[str, str]:
         value = source.get(name)
         if value is None or value == "":
             value = DEFAULTS.get(name)
-        if value is not None and not (name in PARALLEL and str(value) == "1"):
+        if _is_said(name, value):
             found[name] = str(value).strip()
     return found
+
+
+def _is_said(name: str, value: object) -> bool:
+    """Whether an input holds more than nothing; one rank is as good as none."""
+    return value not in (None, "") and not (name in PARALLEL and str(value) == "1")
 
 
 def inputs() -> None:
@@ -149,10 +154,7 @@ def _devices(pairs: DeltaGenerator) -> None:
 
 def _is_needed(is_open: bool | None, given: dict[str, Any], *names: str) -> bool:
     """Whether a fold's widgets must be there: it is open, or one of them says something."""
-    if is_open:
-        return True
-    plain = (None, "", "1", DEFAULTS["share"])
-    return any(str(given[name]) not in plain for name in names if given.get(name) is not None)
+    return bool(is_open) or any(_is_said(name, given.get(name)) for name in names)
 
 
 def _engine_flags(given: dict[str, Any]) -> None:
@@ -194,8 +196,10 @@ def _other_needs(given: dict[str, Any]) -> None:
             "5th to 95th percentile of 120 public start-up logs for devices of this size.",
         )  # fmt: skip
         st.text_input(
-            "Share of memory", DEFAULTS["share"], key="share", bind="query-params",
-            help="What the engine may use of the device's memory (--gpu-memory-utilization).",
+            "Share of memory", key="share", bind="query-params",
+            placeholder=share_hint(str(st.session_state.get("device"))),
+            help="What the engine may use of the device's memory (--gpu-memory-utilization). Left "
+            "empty, it is vLLM's 0.92, or what the system lends where that is less.",
         )  # fmt: skip
 
 

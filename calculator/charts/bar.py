@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from calculator.budget import ByteRange
 from calculator.capacity import Capacity
 from calculator.explain import sizes
-from calculator.verdict import gib
+from calculator.verdict import amount, amounts
 
 Role = Literal[
     "weights", "fixed", "growing", "start", "estimate", "range", "free", "over", "outside"
@@ -33,10 +34,14 @@ class Bar(NamedTuple):
     usable_bytes: int
 
     @property
+    def key(self) -> tuple[Segment, ...]:
+        """Its entries, what is over the limit as the last."""
+        return tuple(sorted((s for s in self.segments if s.in_key), key=lambda s: s.role == "over"))
+
+    @property
     def text(self) -> str:
         """The bar in words."""
-        shown = [s for s in self.segments if s.in_key]
-        return "; ".join(f"{s.label} {gib_span(s.low, s.high)}" for s in shown)
+        return "; ".join(f"{s.label} {gib_span(s.low, s.high)}" for s in self.key)
 
 
 def memory_bar(found: Capacity) -> Bar:
@@ -56,15 +61,16 @@ def memory_bar(found: Capacity) -> Bar:
     free = max(0, limit - used)
     if short:
         segments, unsure = _cut(segments, limit), _cut((unsure,), limit, used - unsure.num_bytes)[0]
+    outside, untouched = usable - limit, max(0, usable - max(limit, used))
+    # nothing free is drawn where something is over: its place in the key is the outside's
     left = "For more requests" if found.footprint.engine.reserves else "Free"
-    tail = [Segment("free", left, free, max(0, spare.low), max(0, spare.high))]
+    spared = max(0, spare.low), max(0, spare.high)
+    tail = [Segment("free", left, free, *spared, in_key=not (short and untouched))]
     if short:
-        over = Segment("over", "Over the limit", short, max(0, -spare.high), short)
-        rest = Segment("outside", "Outside share", max(0, usable - used), 0, 0, in_key=False)
-        tail += [over, rest]
-    elif usable > limit:
-        outside = usable - limit
-        tail.append(Segment("outside", "Outside share", outside, outside, outside))
+        tail.append(Segment("over", "Over the limit", short, max(0, -spare.high), short))
+    tail.append(
+        Segment("outside", "Outside share", untouched, outside, outside, in_key=untouched > 0)
+    )
     return Bar((*segments, unsure, *tail), max(usable, used), limit, usable)
 
 
@@ -112,4 +118,4 @@ def gib_span(low: int, high: int) -> str:
     """Two decimals for a size, one for a range; a dash between its ends."""
     if low == high:
         return sizes(low)[0] if low else "0 GiB"
-    return f"{'0' if low == 0 else gib(low)}–{gib(high)} GiB"
+    return amounts(ByteRange(low, high)) if low else f"0–{amount(high)}"

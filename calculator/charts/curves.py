@@ -6,13 +6,14 @@ from calculator.capacity import Capacity
 from calculator.charts.lines import Line, LineChart
 from calculator.charts.sizes import between, context_range, needs_of, power_above, what_runs
 from calculator.footprint import Footprint
-from calculator.units import format_tokens
+from calculator.units import MAX_COUNT, MAX_TOKENS, format_tokens
 
 
 def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
     """This number of sequences and two others, over the context."""
     here, batch = fp.request.longest, fp.request.num_sequences
-    batches = sorted({batch, *([4, 16] if batch == 1 else [1, power_above(batch * 8)])})
+    most = min(power_above(batch * 8), MAX_COUNT)
+    batches = sorted({batch, *([4, 16] if batch == 1 else [1, most])})
     xs = sorted({*between(*context_range(fp)), here})
     xs, batches, table = what_runs(fp, xs, batches)
     needs = zip(*needs_of(fp, xs, batches, table), strict=True)
@@ -28,7 +29,7 @@ def against_context(fp: Footprint, found: Capacity | None) -> LineChart:
 def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
     """This context and two others, over the number of sequences."""
     here, context = fp.request.num_sequences, fp.request.longest
-    limit = fp.model.max_position_embeddings or context * 8
+    limit = min(fp.model.max_position_embeddings or context * 8, MAX_TOKENS)
     far = context * 8 if context * 8 <= limit else max(1, context // 64)
     contexts = sorted({context, max(1, context // 8), far})
     xs = sorted({*between(1, max(256, power_above(here))), here})

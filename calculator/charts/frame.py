@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from calculator.charts.palette import Palette
+from calculator.units import format_tokens
 
 FONT = '"Source Sans", sans-serif'
 HEIGHT = 330
@@ -54,6 +56,20 @@ def x_axis(palette: Palette, title: str, values: list[int], text: list[str]) -> 
 
 def y_axis(palette: Palette, title: str) -> dict[str, Any]:
     return _axis(palette, title)
+
+
+def count(number: int) -> str:
+    """A count below or beside an axis, from ten thousand on as short as the tokens' are.
+
+    >>> count(4096), count(65_536), count(1_000_000)
+    ('4,096', '64K', '1,000,000')
+    """
+    return format_tokens(number) if number >= 10_000 else f"{number:,}"
+
+
+def left_margin(labels: Iterable[str]) -> int:
+    """Room for the labels of the y axis and its title [pixels]."""
+    return max(44, 20 + 7 * max(map(len, labels), default=0))
 
 
 def note(text: str, colour: str, **anchors: Any) -> dict[str, Any]:

@@ -75,11 +75,12 @@ class Grid:
         width, height = len(self.contexts), len(self.batches)
         own = self._own_cell()
         ticks = [_bold(format_tokens(n), i == own[1]) for i, n in enumerate(self.contexts)]
-        rows = [_bold(f"{b:,}", i == own[0]) for i, b in enumerate(self.batches)]
+        counts = [frame.count(b) for b in self.batches]
+        rows = [_bold(text, i == own[0]) for i, text in enumerate(counts)]
         plain = {"showgrid": False, "tickmode": "array"}
         x_axis = frame.x_axis(palette, "Context, tokens", list(range(width)), ticks)
         y_axis = frame.y_axis(palette, "Sequences at once")
-        layout = frame.layout(palette, height=HEIGHT) | {
+        layout = frame.layout(palette, left=frame.left_margin(counts), height=HEIGHT) | {
             "xaxis": x_axis | plain | {"range": [-0.5, width - 0.5]},
             "yaxis": y_axis | plain
             | {"range": [-0.5, height - 0.5], "tickvals": list(range(height)), "ticktext": rows},
@@ -147,7 +148,7 @@ class Grid:
             "x": list(range(width)) * height,
             "y": [row for row in range(height) for _ in range(width)],
             "text": [
-                f"≈ {short(size)}" if verdict == "marginal" else short(size)
+                f"≈ {short(size)}".replace("≈ <", "≈<") if verdict == "marginal" else short(size)
                 for sizes, row in zip(shown, said, strict=True)
                 for size, verdict in zip(sizes, row, strict=True)
             ],
@@ -235,16 +236,30 @@ def grid(fp: Footprint, found: Capacity | None) -> Grid:
 
 
 def short(num_bytes: int) -> str:
-    """GiB in a cell: one decimal below 100, none above, a real minus sign.
+    """GiB in a cell: one decimal below 100, none above, a real minus sign; no wider than a cell.
 
     >>> short(11_173_625_856), short(-2 * 2**30), short(200 * 2**30), short(2**20)
     ('10.4', '−2.0', '200', '<0.1')
+    >>> short(8_064 * 2**30), short(-129_024 * 2**30), short(2**60), short(2**70)
+    ('8,064', '−129k', '1.1G', '1.1T')
+    >>> short(1_037 * 2**30), short(-1_037 * 2**30)
+    ('1,037', '−1.0k')
     """
     value = num_bytes / GIB
     if 0 < value < 0.05:
         return "<0.1"
-    text = f"{abs(value):,.1f}" if abs(value) < 99.95 else f"{abs(value):,.0f}"
+    text = _at_most_five(abs(value), 9_999.5 if value > 0 else 999.5)
     return f"−{text}" if value < 0 and text != "0.0" else text
+
+
+def _at_most_five(value: float, plain: float) -> str:
+    """Characters, a sign included; from `plain` on with a decimal prefix."""
+    letter = ""
+    for prefix in "kMGTPE" if value >= plain else "":
+        if value < 999.5:
+            break
+        value, letter = value / 1000, prefix
+    return (f"{value:,.1f}" if value < 99.95 else f"{value:,.0f}") + letter
 
 
 def _bold(text: str, own: bool) -> str:

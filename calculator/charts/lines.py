@@ -57,7 +57,7 @@ class LineChart:
         text = f"{self._title}: {gib2(size)} GiB at {x:,} {unit}{'' if x == 1 else 's'}"
         if self.room:
             low, high = (gib(max(0, n)) for n in self.room)
-            text += f"; there is room for {low} to {high} GiB"
+            text += f"; there is room for {low} to {high} GiB" if self.room[1] > 0 else "; no room"
         return f"{text}."
 
     @property
@@ -91,9 +91,11 @@ class LineChart:
         traces.append(self._marker(palette))
         shapes, notes = self._room(palette, scale, low, high)
         x_axis = frame.x_axis(palette, *self._x_ticks())
-        layout = frame.layout(palette, right=62 if self.room else 24) | {
+        y_axis = self._y_axis(palette, scale, low, high)
+        left = frame.left_margin(y_axis.get("ticktext", ()))
+        layout = frame.layout(palette, left=left, right=62 if self.room else 24) | {
             "xaxis": x_axis | {"type": "log", "range": self._x_range()},
-            "yaxis": self._y_axis(palette, scale, low, high),
+            "yaxis": y_axis,
             "shapes": shapes + self._limit_line(palette) + self._weights_line(palette, low, high),
             "annotations": notes + self._names(palette, scale, low, high)
             + self._value(palette, scale)
@@ -104,14 +106,15 @@ class LineChart:
 
     def _x_range(self) -> list[float]:
         xs = [x for x, _ in self.lines[0].points]
-        return [log2(xs[0]) * LOG10_2, log2(xs[-1]) * LOG10_2]
+        # a marker at an end is drawn only if rounding leaves it inside
+        return [log2(xs[0]) * LOG10_2 - 1e-6, log2(xs[-1]) * LOG10_2 + 1e-6]
 
     def _x_ticks(self) -> tuple[str, list[int], list[str]]:
         xs = [x for x, _ in self.lines[0].points if x & (x - 1) == 0]
         xs = xs[:: -(-len(xs) // 11)]
         if self.variable == "context":
             return "Context, tokens", xs, [format_tokens(x) for x in xs]
-        return "Sequences at once", xs, [f"{x:,}" for x in xs]
+        return "Sequences at once", xs, [frame.count(x) for x in xs]
 
     def _y_range(self, scale: Scale) -> tuple[float, float]:
         """From the smallest point to a little above the scenario's own curve and the room [GiB]."""
@@ -120,7 +123,9 @@ class LineChart:
             return 0.0, max(tops) / GIB * 1.08
         sizes = [size for line in self.lines for _, size in line.points]
         tops += [min(max(sizes), max(tops) * 32)]
-        return max(min(sizes), 1) / GIB / 1.15, max(tops) / GIB * 1.25
+        low, high = max(min(sizes), 1) / GIB / 1.15, max(tops) / GIB * 1.25
+        here = max(self.here[1], 1) / GIB
+        return min(low, here * (here / high) ** 0.1), high  # its value is written below it
 
     def _y_axis(self, palette: Palette, scale: Scale, low: float, high: float) -> dict[str, Any]:
         several = self.fp.parallelism.num_devices > 1
@@ -131,7 +136,7 @@ class LineChart:
         step = 1 if span < 5 else 2 if span < 16 else 4
         exponents = range(ceil(log2(low) / step) * step, floor(log2(high)) + 1, step)
         ticks = [2.0**n for n in exponents if 2.0**n > low * 1.2]
-        text = [f"{t:,.0f}" if t >= 1 else f"1/{1 / t:,.0f}" for t in ticks]
+        text = [frame.count(int(t)) if t >= 1 else f"1/{frame.count(int(1 / t))}" for t in ticks]
         bounds = [log2(low) * LOG10_2, log2(high) * LOG10_2]
         return axis | {"type": "log", "range": bounds, "tickvals": ticks, "ticktext": text}
 
@@ -233,7 +238,8 @@ class LineChart:
         text = f"weights {gib2(self.weights or 0)}"
         note = frame.note(text, palette.muted, xanchor="left", yanchor="bottom", xshift=4)
         y = _on_axis((self.weights or 0) / GIB, scale)
-        return [note | {"xref": "paper", "x": 0, "y": y}]
+        # beside this scenario's value, which on a linear axis stands above its point
+        return [note | {"xref": "paper", "x": 0.3 if scale == "linear" else 0, "y": y}]
 
     @property
     def _limit_is_shown(self) -> bool:
@@ -250,7 +256,9 @@ class LineChart:
             if not inside:
                 continue
             near_start = scale == "log" and self.variable == "context"
-            at = len(inside) // 8 if near_start else len(inside) * 7 // 10
+            # a name ends at its place, so a long one needs more room before it
+            start = len(inside) * max(4, len(line.name)) // 32
+            at = start if near_start else len(inside) * 7 // 10
             x, size = inside[min(at, len(inside) - 1)]
             colour = palette.accent if line.own else palette.muted
             notes.append(
@@ -264,6 +272,8 @@ class LineChart:
         x, size = self.here
         near_end = log2(x) * LOG10_2 > self._x_range()[1] - 0.25
         anchors = {"xanchor": "left", "xshift": 8, "yanchor": "top", "yshift": -7}
+        if scale == "linear" and size * 8 < self._own.points[-1][1]:
+            anchors |= {"yanchor": "bottom", "yshift": 7}
         if near_end:
             anchors = {"xanchor": "right", "xshift": -6, "yanchor": "bottom", "yshift": 5}
         note = frame.note(f"<b>{gib2(size)}</b>", palette.accent, **anchors)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from calculator.cli.options import add_estimate_options, option_texts, scenario_of
 from calculator.cli.text import bullets, print_json, table
 from calculator.footprint import Footprint
-from calculator.units import format_gib
 
 if TYPE_CHECKING:
     from calculator.explain import FormulaRow
@@ -30,7 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def report(found: Footprint, notes: tuple[str, ...]) -> str:
     """The answer, a line a layer type that multiplies to it, and what was assumed."""
-    from calculator.explain import answer, explain
+    from calculator.explain import answer, explain, sizes
+    from calculator.verdict import gib2
 
     steps = explain(found)
     head = ["layer kind", "layers", "×", "tensors", "×", "slots", "×", "heads", "×", "width", "×",
@@ -38,13 +38,13 @@ def report(found: Footprint, notes: tuple[str, ...]) -> str:
     rows = [
         [_kind(row), row.layers, "×", _tensors(row), "×", row.slots_text, "×", row.heads, "×",
          row.width, "×", row.value_bytes, "×", row.sequences, "=", row.num_bytes,
-         format_gib(row.num_bytes).removesuffix(" GiB")]
+         gib2(row.num_bytes)]
         for row in steps.rows
     ]  # fmt: skip
     parts = [answer(found), "", table(head, rows), "", steps.marginal]
     if found.fixed_bytes:
         parts.append(
-            f"Fixed, whatever comes: {found.fixed_bytes:,} B ({format_gib(found.fixed_bytes)})."
+            f"Fixed, whatever comes: {found.fixed_bytes:,} B ({sizes(found.fixed_bytes)[0]})."
         )
     if len(found.bytes_per_device) > 1:
         parts.append(_devices(found.bytes_per_device))
@@ -61,12 +61,14 @@ def _tensors(row: FormulaRow) -> str:
     return f"{len(row.tensors)} {', '.join(row.tensors)}"
 
 
-def _devices(sizes: tuple[int, ...]) -> str:
-    least, most = min(sizes), max(sizes)
+def _devices(on_device: tuple[int, ...]) -> str:
+    from calculator.explain import sizes
+
+    least, most = min(on_device), max(on_device)
     if least == most:
-        return f"On each of {len(sizes)} devices: {most:,} B ({format_gib(most)})."
-    fullest = format_gib(most)
-    return f"On {len(sizes)} devices: {least:,} to {most:,} B each ({fullest} on the fullest)."
+        return f"On each of {len(on_device)} devices: {most:,} B ({sizes(most)[0]})."
+    fullest = sizes(most)[0]
+    return f"On {len(on_device)} devices: {least:,} to {most:,} B each ({fullest} on the fullest)."
 
 
 def _against_ideal(found: Footprint) -> str:

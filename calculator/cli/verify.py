@@ -10,8 +10,9 @@ from calculator.cli import CHECK_FAILED, OK
 from calculator.cli.options import add_estimate_options, option_texts, scenario_of
 from calculator.cli.text import bullets, print_json, table
 from calculator.errors import InvalidInput, UnsupportedModel
+from calculator.explain import sizes
 from calculator.scenario import Scenario
-from calculator.units import format_gib, parse_bytes, parse_count
+from calculator.units import parse_bytes, parse_count
 from calculator.verify.jobs import METHODS, Job, job_of
 
 EPILOG = """\
@@ -127,7 +128,7 @@ def report(found: dict[str, Any], notes: tuple[str, ...]) -> str:
         held = found["storage_bytes"]
         parts += [
             f"{found['num_tensors']:,} tensors in the cache, such as {found['tensors'][0]}",
-            f"Storage they are views of: {held:,} B ({format_gib(held)}).",
+            f"Storage they are views of: {held:,} B ({sizes(held)[0]}).",
         ]
     versions = ", ".join(f"{name} {value}" for name, value in found["versions"].items())
     parts.append(f"Device {found['device']}; {versions}.")
@@ -138,7 +139,7 @@ def report(found: dict[str, Any], notes: tuple[str, ...]) -> str:
 def _verdict(found: dict[str, Any]) -> str:
     measured = found["measured_bytes"]
     if found["equal"] is None:
-        return f"Measured {measured:,} B ({format_gib(measured)}); no rule to hold it against."
+        return f"Measured {measured:,} B ({sizes(measured)[0]}); no rule to hold it against."
     word = {"allocate": "allocated", "real-model": "transformers' own code"}.get(
         found["method"], "measured"
     )

@@ -173,6 +173,24 @@ def test_a_chart_gives_its_table_and_csv(visit):
         expect(page.locator(".catalogue table")).to_have_count(0)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_wide_table_of_a_chart_scrolls_by_itself(visit, width):
+    with visit(GEMMA, width=width) as page:
+        page.get_by_role("radiogroup", name="What fits").get_by_text("table").click()
+        table = page.locator(".catalogue")
+        expect(table).to_contain_text("262,144 tokens, B")
+        assert table.evaluate("e => e.scrollWidth > e.clientWidth")
+        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_the_pages_show_which_has_the_focus(visit):
+    with visit() as page:
+        link = page.get_by_test_id("stTopNavLink").nth(1)
+        page.get_by_test_id("stTopNavLink").nth(0).focus()
+        page.keyboard.press("Tab")
+        assert link.evaluate("e => getComputedStyle(e).outline").endswith("solid 2px")
+
+
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_a_switch_stands_beside_its_title_or_below(visit, width):
     with visit(GEMMA, width=width) as page:

@@ -46,6 +46,29 @@ def test_tokens_in_flight_are_not_named_where_they_count_nothing(name, flags):
     assert "in flight" not in assumed(name, flags)
 
 
+# Llama: 512 blocks of 2 MiB for 8,192 tokens, held and reckoned; of 25,600 the null block is none.
+# Gemma: 512 blocks of its full layers and in 6 groups of windows 64 held, 513 reckoned, of 1.25 MiB
+@pytest.mark.parametrize(
+    ("name", "num_blocks", "block_bytes", "logged", "most", "in_flight"),
+    [
+        ("llama-3.1-8b", 25_600, 2**21, 50.0, 49, False),
+        ("gemma-3-27b", 35_900, 1_310_720, 10.0, 40, True),
+    ],
+)
+def test_the_logged_concurrency_is_told_from_the_sequences_that_fit(
+    name, num_blocks, block_bytes, logged, most, in_flight
+):
+    found = kv.capacity(
+        kv.load_model(name), request=kv.Request(8_192), engine=kv.engine("vllm"),
+        kv_bytes_per_device=num_blocks * block_bytes,
+    )  # fmt: skip
+    assert found.pool_of_blocks()["max_concurrency"] == logged
+    assert found.max_batch_size == (most, most)
+    (said,) = (text for text in found.footprint.assumptions if "max_batch_size" in text)
+    assert "the logged maximum concurrency divides all blocks" in said
+    assert ("in flight" in said) == in_flight
+
+
 def test_encoder_tokens_are_reckoned_at_a_batch():
     # kv_cache_interface.py:CrossAttentionSpec.max_memory_usage_bytes
     text = assumed("whisper-large-v3", seq_len=448, encoder_seq_len=1_500)

@@ -2,12 +2,14 @@
 
 import csv
 import json
+import math
+import re
 from io import StringIO
 
 import plotly.graph_objects as go
 import pytest
 
-from calculator.charts.bar import memory_bar
+from calculator.charts.bar import gib_span, memory_bar
 from calculator.charts.crossing import outgrows_weights
 from calculator.charts.curves import against_context, against_sequences
 from calculator.charts.grid import grid, short
@@ -102,7 +104,25 @@ def test_the_bar_shows_what_passes_the_limit():
     _, found = worked_out(**SCENARIOS[1])
     segments = {segment.role: segment for segment in memory_bar(found).segments}
     assert segments["over"].high == -found.spare.low
-    assert "outside" not in [s.role for s in memory_bar(found).segments if s.in_key]
+
+
+# of an H100's 85,018,877,624 B, 92 % are 78,217,367,414, which leaves 6,801,510,210 outside
+@pytest.mark.parametrize(
+    ("options", "outside"),
+    [
+        (SCENARIOS[0], 6_801_510_210),  # fits
+        (SCENARIOS[1], 6_801_510_210),  # over the limit, not over all there is
+        (SCENARIOS[2], None),  # all of what is outside would be taken
+    ],
+)
+def test_the_key_names_what_lies_outside_the_share_where_it_is_drawn(options, outside):
+    _, found = worked_out(**options)
+    bar = memory_bar(found)
+    assert next((s.high for s in bar.key if s.role == "outside"), None) == outside
+    assert len(bar.key) <= 6
+    assert bar.key[-1].role == ("over" if found.spare.low < 0 else "outside")
+    drawn = {s.role for s in bar.segments if s.num_bytes} - {"range"}  # one entry with estimate
+    assert drawn <= {s.role for s in bar.key}
 
 
 def test_one_rung_is_current_and_equal_sizes_share_one():
@@ -133,6 +153,66 @@ def test_the_cache_of_a_70b_outgrows_its_weights_from(weights, batch):
 )
 def test_cells_show_one_decimal_below_a_hundred(size, text):
     assert short(size) == text
+
+
+@pytest.mark.parametrize(
+    ("gib", "text"), [(9_999, "9,999"), (10_000, "10.0k"), (129_024, "129k"), (999_600, "1.0M")]
+)
+def test_cells_of_a_large_cache_are_no_wider(gib, text):
+    assert short(gib * GIB) == text
+
+
+@pytest.mark.parametrize("maker", [against_context, against_sequences])
+@pytest.mark.parametrize("context", ["16", "512"])
+def test_a_point_at_the_corner_is_inside_with_its_value_below_it(maker, context):
+    fp, found = worked_out(model="smollm2-135m", context=context, device="h100")
+    layout = maker(fp, found).spec(palette(False), "log")["layout"]
+    x, size = maker(fp, found).here
+    assert layout["xaxis"]["range"][0] < math.log10(x) < layout["xaxis"]["range"][1]
+    low, high = layout["yaxis"]["range"]
+    assert math.log10(size / GIB) - low > 0.08 * (high - low)  # of 268 pixels, its value needs 20
+
+
+def test_labels_of_a_large_cache_have_room():
+    options = {"model": "llama-3.1-405b", "context": "max", "sequences": "1000000"}
+    fp, found = worked_out(**options, device="h100", devices="8", engine="vllm")
+    for maker in MAKERS:
+        layout = maker(fp, found).spec(palette(False), MODES.get(maker, ("cache",))[0])["layout"]
+        longest = max(len(re.sub("<.*?>", "", text)) for text in layout["yaxis"]["ticktext"])
+        assert layout["margin"]["l"] >= 7 * longest + 20  # 12 pixels high, and the axis' title
+
+
+def test_more_bytes_than_any_memory_are_drawn_as_well():
+    # DeepSeek-V3: 61 layers × 163,840 tokens × 576 × 2 B × 2³¹ sequences, over 2⁶⁴ B
+    fp, found = worked_out(model="deepseek-v3", context="max", sequences=str(2**31), device="h100")
+    size = 61 * 163_840 * 576 * 2 * 2**31
+    assert size > 2**64
+    for maker in MAKERS:
+        chart = maker(fp, found)
+        assert str(size) in csv_text(chart.table())
+        chart.spec(palette(False), MODES.get(maker, ("cache",))[0])
+
+
+@pytest.mark.parametrize("more", [{"pp": "2", "devices": "2"}, {"set": ["max_model_len=4096"]}])
+def test_charts_ask_for_no_more_sequences_than_there_may_be(more):
+    options = {"model": "llama-3-8b", "device": "h100", "engine": "vllm", "context": "16"}
+    fp, found = worked_out(**options, sequences=str(2**31), **more)
+    for maker in MAKERS:
+        assert str(2**31) in csv_text(maker(fp, found).table())
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0, 20 * 2**20, "0–20 MiB"),
+        (3 * 2**20, 5 * GIB, "3 MiB–5.0 GiB"),
+        (0, 5 * GIB, "0–5.0 GiB"),
+        (12_288, 12_288, "12 KiB"),
+        (0, 0, "0 GiB"),
+    ],
+)
+def test_an_entry_of_the_key_is_never_zero_where_something_is(low, high, text):
+    assert gib_span(low, high) == text
 
 
 def test_the_page_draws_them_with_their_words():

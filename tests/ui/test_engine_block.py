@@ -43,6 +43,7 @@ def test_printed_lines_keep_the_spaces_of_the_engine():
 def test_vllm_says_its_pool_and_its_log():
     found = shown("vllm")
     assert "Reserved at the start" in engine.steps_html(found)
+    assert "maximum concurrency" in engine.steps_html(found)
     assert engine.log_lines(found)[1].startswith("GPU KV cache size: ")
 
 

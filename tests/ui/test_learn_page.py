@@ -99,6 +99,13 @@ def test_what_only_an_engine_refuses_is_still_taught():
     assert remark.endswith("There is none in cache type mxfp4, so it takes auto, bf16.")
 
 
+def test_a_block_type_keeps_the_width_of_a_head():
+    text = plain(markup(learn(kv_dtype="q8_0", engine="ideal")))
+    assert "(1, 8, 8,192, 128)" in text
+    assert "34/32 q8_0" in text
+    assert "136" not in text.partition("What is kept")[2].partition("What the figure")[0]
+
+
 def test_a_refused_scenario_leaves_the_lesson_that_needs_no_model():
     page = typed(learn(), context="0.5")
     assert "context is" in plain(markup(page))

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from calculator.scenario import scenario
-from tests.ui.pages import markup, opened, plain, sentence
+from tests.ui.pages import markup, opened, plain, sentence, typed
 from tests.ui.test_plan import TINY_LLAMA, UNKNOWN, pasted
 from ui.answer import answer
 from ui.blocks.verdict import copies
@@ -48,6 +48,7 @@ def test_a_link_names_every_default_and_its_version(changed):
     assert set(DEFAULTS) <= set(link)
     if link["device"] != "none":
         assert ".." in link["overhead"]
+        assert link["share"] == changed.get("share", "0.92")
 
 
 def test_several_flags_of_a_link_of_the_core_are_joined():
@@ -131,3 +132,43 @@ def test_what_can_be_copied_says_the_same_number_four_times():
     assert "model=gemma-3-27b&context=131072" in found["Link"]
     assert found["Command"].startswith("kvcalc capacity gemma-3-27b --context 131072")
     assert "| 11,173,625,856 B | 10.41 GiB |" in found["Markdown row"]
+
+
+# 36 GiB of memory, of which macOS lends three quarters: 27; an H100's 79.18 GiB × 0.92 are 72.8
+APPLE = {"device": "m3-max-36gb", "engine": "ideal"}
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        ({}, "27.0"),
+        ({"share": "0.75"}, "27.0"),
+        ({"share": "0.92"}, "33.1"),
+        ({"share": "1"}, "36.0"),
+    ],
+)
+def test_a_device_has_its_own_share_unless_one_is_given(given, limit):
+    page = opened(**APPLE, **given)
+    assert not page.session_state["link_notes"]
+    assert f"limit {limit}" in plain(markup(page))
+
+
+def test_a_link_says_the_share_that_was_used_and_another_device_brings_its_own():
+    link = query(DEFAULTS | APPLE)
+    assert link["share"] == "0.75"
+    page = opened(**link)
+    assert "limit 27.0" in plain(markup(page))
+    assert "limit 72.8" in plain(markup(typed(page, device="h100-sxm-80gb")))
+    page = opened(**(link | {"share": "0.5", "overhead": "1GiB..2GiB"}))
+    assert "limit 39.6" in plain(markup(typed(page, device="h100-sxm-80gb")))
+    assert page.text_input(key="overhead").value == "1GiB..2GiB"
+
+
+@pytest.mark.parametrize(
+    ("device", "hint"), [("m3-max-36gb", "0.75"), ("m1-max-32gb", "0.667"), ("none", "0.92")]
+)
+def test_an_empty_share_shows_the_devices_own(device, hint):
+    page = opened(device=device)
+    assert "share" not in [box.key for box in page.text_input]
+    page.session_state["other_needs"] = True
+    assert page.run().text_input(key="share").placeholder == hint

@@ -1,6 +1,7 @@
 """Plan, from links and widgets to what it says."""
 
 import json
+import re
 
 import pytest
 
@@ -10,7 +11,8 @@ from calculator.errors import SourceUnavailable
 from calculator.units import GIB
 from tests.ui.pages import bringing, markup, opened, plain, press, sentence, tag, typed
 from ui.answer import answer
-from ui.blocks import verdict
+from ui.blocks import bar, details, formula, ladder, layers, verdict
+from ui.blocks import engine as engine_block
 from ui.markup import gib, unmarked
 from ui.scenario import DEFAULTS
 
@@ -63,6 +65,31 @@ def test_weights_are_as_published_where_nothing_is_said(model, devices):
 
 def test_a_size_too_small_for_its_unit_is_said_by_its_bound():
     assert [gib(size) for size in (0, 1, GIB // 100, GIB)] == ["0.00", "&lt;0.01", "0.01", "1.00"]
+
+
+# 30 layers × 2 × 16 tokens × 3 heads × 64 × 2 B are 368,640 B, 360 KiB
+@pytest.mark.parametrize("engine", ["ideal", "vllm", "transformers"])
+def test_the_smallest_cache_is_nowhere_zero(engine):
+    options = DEFAULTS | {"model": "smollm2-135m", "context": "16", "engine": engine}
+    shown = answer(tuple(options.items()), "")
+    text = " ".join(page_of(shown))
+    assert "360 KiB" in plain(text)
+    assert not re.search(r"(?<![\d.,])0\.0+(?!\d)", plain(text))
+    assert "| 360 KiB |" in verdict.markdown_row(shown)
+
+
+def test_a_scale_of_a_huge_cache_has_no_exponents():
+    options = DEFAULTS | {"model": "llama-3.1-405b", "context": "max", "sequences": "1000000"}
+    text = plain(bar.html(answer(tuple(options.items()), "")))
+    assert "e+" not in text
+    assert "20,000,000" in text  # GiB; needed are 63 million
+
+
+def page_of(shown):
+    """All of an answer that is HTML."""
+    yield from (block.html(shown) for block in (bar, formula, ladder, layers, verdict))
+    yield from engine_block.sections(shown)
+    yield details.growth_html(shown)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ from math import log10
 from calculator.capacity import Capacity
 from calculator.charts.bar import Bar, Segment, gib_span, memory_bar
 from calculator.devices import Device
-from calculator.units import GIB, format_gib
+from calculator.explain import sizes
+from calculator.units import GIB
 from calculator.weights import published_weights
 from ui.answer import Answer
 from ui.markup import esc, title
@@ -29,7 +30,7 @@ def html(shown: Answer) -> str:
         heading = f"Memory of each of {number:,} × {name}"
     else:
         heading = f"Memory of {name}" if name.startswith("a ") else f"Memory of one {name}"
-    remark = f"{format_gib(device.usable_bytes)} {_basis(device)}"
+    remark = f"{sizes(device.usable_bytes)[0]} {_basis(device)}"
     label = esc(f"{heading}, {remark}: {bar.text}.")
     parts = "".join(_segment(s) for s in bar.segments if s.num_bytes)
     limit = f'<span class="limit" style="left:{_percent(bar.limit_bytes, bar)}"></span>'
@@ -37,7 +38,7 @@ def html(shown: Answer) -> str:
         title(heading.replace("of a device", "of one device"), remark),
         f'<div class="bar" role="img" aria-label="{label}">{parts}{limit}</div>',
         _scale(bar),
-        f'<div class="key">{"".join(_key(s) for s in bar.segments if s.in_key)}</div>',
+        f'<div class="key">{"".join(map(_key, bar.key))}</div>',
         _published(found),
     )
     return "".join(blocks)
@@ -67,17 +68,23 @@ def _scale(bar: Bar) -> str:
     ticks = []
     for i in range(int(whole / step) + 1):
         at = i * step
+        if not at and limit < whole * 0.04:  # the limit is written there
+            continue
         if at and (abs(at - limit) < whole * 0.075 or whole - at < whole * 0.06):
             continue
         odd = " odd" if i % 2 else ""
-        ticks.append(f'<span class="tick{odd}" style="left:{at / whole:.3%}">{at:g}</span>')
+        ticks.append(f'<span class="tick{odd}" style="left:{at / whole:.3%}">{_figure(at)}</span>')
     has_end = whole - limit > whole * 0.05
-    end = f'<span class="end" style="left:100%">{whole:,.2f}</span>' if has_end else ""
+    end = f'<span class="end" style="left:100%">{_figure(whole, 2)}</span>' if has_end else ""
     left = " left" if limit < whole * 0.15 else ""
-    mark = (
-        f'<span class="limit-text{left}" style="left:{limit / whole:.3%}">limit {limit:,.1f}</span>'
-    )
+    text = f"limit {_figure(limit, 1)}"
+    mark = f'<span class="limit-text{left}" style="left:{limit / whole:.3%}">{text}</span>'
     return f'<div class="scale" aria-hidden="true">{"".join(ticks)}{mark}{end}</div>'
+
+
+def _figure(value: float, decimals: int = 0) -> str:
+    """Below one as many digits as it takes, never an exponent."""
+    return f"{value:,.{decimals}f}" if value >= 1 else f"{value:.2g}"
 
 
 def _step(whole: float) -> float:
@@ -101,5 +108,5 @@ def _published(found: Capacity) -> str:
     own = published_weights(model)
     if weights is None or own is None or own.num_bytes == weights.num_bytes:
         return ""
-    text = f"The checkpoint is published in {own.dtype}, {format_gib(own.num_bytes)} of weights"
+    text = f"The checkpoint is published in {own.dtype}, {sizes(own.num_bytes)[0]} of weights"
     return f'<p class="under">{esc(f"{text}: choose auto as the weights type for that.")}</p>'

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from calculator.errors import CalculatorError
-from calculator.units import format_gib, parse_bytes
+from calculator.explain import sizes
+from calculator.units import parse_bytes
 from calculator.verify.child import Status
 from calculator.verify.device import DEVICES
 from calculator.verify.jobs import Job, Method
@@ -171,7 +172,7 @@ def progress(method: Method, found: Status) -> tuple[float, str]:
         return 0.0, "Starting"
     share = min(1.0, found.done / max(1, found.total))
     if method == "allocate":
-        return share, f"{format_gib(found.done)} of {format_gib(found.total)}"
+        return share, f"{sizes(found.done)[0]} of {sizes(found.total)[0]}"
     return share, f"{found.text[0].upper()}{found.text[1:]}, {share:.0%}"
 
 

@@ -22,7 +22,7 @@ def fixes_html(shown: Answer) -> str:
             esc(fix.change)
             + (f' <span class="muted">({LOSSY})</span>' if fix.changes_outputs else ""),
             gib(fix.cache_bytes_per_device),
-            gib_range(fix.spare),
+            esc(gib_range(fix.spare)),
         )
         for fix in fixes(found)
     ]

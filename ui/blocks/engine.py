@@ -79,7 +79,7 @@ def _reserved(shown: Answer) -> list[tuple[str, str, str, str]]:
     blocks = _span(pool["num_blocks"], "{:,}".format)
     tokens = _span(pool["num_tokens"], "{:,}".format)
     times = _span(pool["max_concurrency"], "{:,.2f}".format)
-    why = f"{blocks} blocks, logged as {tokens} tokens, {times} × this length"
+    why = f"{blocks} blocks, logged as {tokens} tokens, maximum concurrency {times}"
     return [(label, "", size, esc(why))]
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from calculator.charts.ladder import Rung, ladder
-from calculator.units import GIB
 from ui.answer import Answer
-from ui.markup import esc, title
+from ui.markup import esc, gib, title
 
 WORDS = {
     "fits": '<span class="t-fits">✓ fits</span>',
@@ -46,7 +45,7 @@ def _row(rung: Rung, room: tuple[int, int] | None, widest: float) -> str:
         f'<td class="names">{esc(" · ".join(rung.dtypes))}</td>'
         f'<td class="r">{rung.bits:g}</td>'
         f'<td class="track"><div aria-hidden="true">{bar}{_room(room, widest)}</div></td>'
-        f'<td class="r">{size / GIB:,.2f}</td><td>{WORDS[rung.verdict]}</td></tr>'
+        f'<td class="r">{gib(size)}</td><td>{WORDS[rung.verdict]}</td></tr>'
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from calculator.charts.work import MARKED
+from calculator.explain import sizes
 from calculator.lesson import (
     LayerTensors,
     layer_tensors,
@@ -12,7 +13,6 @@ from calculator.lesson import (
     positions_of_a_loop,
     questions,
 )
-from calculator.units import format_gib
 from ui.answer import Answer
 from ui.markup import STRONG, esc, fold, marked, scroll, table, title
 
@@ -81,7 +81,7 @@ def loop_html(shown: Answer) -> str:
 def tensors_html(shown: Answer) -> str:
     """The list of tensors per layer: shapes, bytes in one layer, bytes in all."""
     rows = layer_tensors(shown.fp)
-    head = ("kind of layer", "layers", "tensor", "shape", "B a layer", "B in all")
+    head = ("kind of layer", "layers", "tensor", "shape", "B a value", "B a layer", "B in all")
     cells = [_tensor_row(row) for row in rows[:MAX_ROWS]]
     text = (
         "Every layer keeps its own tensors, keys and values of shape (sequences, KV heads, tokens, "
@@ -92,23 +92,25 @@ def tensors_html(shown: Answer) -> str:
     return (
         title("What is kept: a list, an entry a layer", f"{shown.fp.num_bytes:,} B in all{more}")
         + f'<p class="text">{esc(text)}</p>'
-        + scroll("Tensors", table(head, cells, right=(1, 4, 5)))
+        + scroll("Tensors", table(head, cells, right=(1, 4, 5, 6)))
     )
 
 
 def _tensor_row(row: LayerTensors) -> tuple[str, ...]:
     shape = f"({', '.join(f'{n:,}' for n in row.shape)})"
     more = f" and {row.num_shapes - 1} more" if row.num_shapes > 1 else ""
+    stored = f" {row.dtype}" if "/" in row.value_bytes else ""
     return (
         f"<code>{esc(row.layer_type)}</code>", f"{row.layers:,}", esc(row.tensor),
-        esc(shape + more), f"{row.bytes_a_layer:,}", f"{row.num_bytes:,}",
+        esc(shape + more), esc(f"{row.value_bytes}{stored}"), f"{row.bytes_a_layer:,}",
+        f"{row.num_bytes:,}",
     )  # fmt: skip
 
 
 @lru_cache(maxsize=128)
 def left_out_html(shown: Answer) -> str:
     weights = shown.found.budget.weights if shown.found else None
-    size = f" ({format_gib(weights.num_bytes)} here)" if weights else ""
+    size = f" ({sizes(weights.num_bytes)[0]} here)" if weights else ""
     return title("What the figure leaves out") + _list(
         f"The weights{size}: the same for any length.",
         "Activations, graphs and the runtime: an estimate, on Plan under Other needs.",

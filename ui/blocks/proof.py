@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from calculator.explain import subject
-from calculator.units import format_bytes, format_gib
+from calculator.explain import sizes, subject
+from calculator.units import format_bytes
 from ui.answer import Answer
 from ui.markup import STRONG, esc, fold, marked, scroll, table, title
 
@@ -56,7 +56,7 @@ def figures_html(shown: Answer, results: Results) -> str:
     if found := results.get("real-model"):
         rows += _real_model(found, fp.num_bytes)
     head = ("", "", "B", "")
-    remark = f"{format_gib(fp.num_bytes)}; a green sign only where both are the same number"
+    remark = f"{sizes(fp.num_bytes)[0]}; a green sign only where both are the same number"
     return title("To the byte", remark) + table(head, rows, right=(2,), classes="figures")
 
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 import streamlit as st
 
 from calculator.explain import sizes, subject
-from calculator.units import format_gib
 from calculator.verdict import TAGS, limits_text, verdict_sentence
 from ui import pasted
 from ui.answer import Answer
@@ -88,7 +87,7 @@ def markdown_row(shown: Answer) -> str:
         types,
         fp.engine.engine,
         f"{fp.num_bytes:,} B",
-        format_gib(fp.num_bytes),
+        sizes(fp.num_bytes)[0],
         TAGS[shown.found.verdict] if shown.found else "–",
     ]
     return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"

@@ -30,6 +30,7 @@ def notes(
     rules = {rule_of(c) for g in model.layer_groups for c in g.caches}
     found = [_gpu(engine, pool), _moment(rules)]
     found += _found_at_start(engine, rules, engine.keeps_whole(model), parallelism)
+    found.append(_two_counts(rules, engine.keeps_whole(model)))
     if len(pool.groups) > 1:
         found.append(_groups(pool))
     if engine.keeps_whole(model) and rules & {"sliding", "chunked"}:
@@ -102,6 +103,17 @@ def _found_at_start(
             f"max_num_batched_tokens (config/scheduler.py:max_num_encoder_input_tokens), {asked}."
         )
     return found
+
+
+def _two_counts(rules: set[Rule], whole: bool) -> str:
+    """Why as many sequences fit as here and not as in the log."""
+    windows = bool(rules & {"sliding", "chunked"}) and not whole
+    return (
+        "Sequences that fit (max_batch_size) are whole ones, by the blocks each holds while it "
+        "runs, without the null block; the logged maximum concurrency divides all blocks by the "
+        f"most that one request of max_model_len may take{', tokens in flight included' * windows} "
+        "(v1/core/kv_cache_utils.py:get_kv_cache_capacity)."
+    )
 
 
 def _groups(pool: Pool) -> str:
