@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -45,7 +46,10 @@ QUICK = {"4K": "4096", "8K": "8192", "32K": "32768", "128K": "131072", "max": "m
 
 def models() -> list[str]:
     """What can be chosen: every preset, and what was brought in this session."""
-    return [*pasted.names(), *sorted(preset_paths())]
+    return [*pasted.names(), *_preset_ids()]
+
+
+_preset_ids = cache(lambda: sorted(preset_paths()))
 
 
 def chosen() -> dict[str, str]:
