@@ -22,7 +22,7 @@ from calculator.tensors import (
     LastTokens,
     OpenGroup,
 )
-from calculator.units import GIB, format_bytes, format_gb, format_gib
+from calculator.units import GIB, counted, format_bytes, format_gb, format_gib
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,7 @@ def subject(footprint: Footprint) -> str:
     request = footprint.request
     key, value = footprint.dtypes
     cache = key if key == value else f"{key} key, {value} value"
-    noun = "token" if request.longest == 1 else "tokens"
-    lengths = f"{request.longest:,} {noun} × {request.num_sequences:,}"
+    lengths = f"{counted(request.longest, 'token')} × {request.num_sequences:,}"
     if len(request.lengths) > 1:
         lengths = f"{request.num_sequences:,} sequences of up to {request.longest:,} tokens"
     limit = footprint.model.max_position_embeddings

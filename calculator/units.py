@@ -99,6 +99,15 @@ def format_tokens(num_tokens: int) -> str:
     return f"{num_tokens:,}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "token"), counted(8192, "token")
+    ('1 token', '8,192 tokens')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def parse_tokens(field: str, text: object) -> int:
     """A token count as people type it: 8192, 8_192, 8,192, 8k (1024), 1m (1024²).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calculator.budget import ByteRange
 from calculator.capacity import Capacity, CountRange
 from calculator.explain import answer
-from calculator.units import GIB, format_bytes
+from calculator.units import GIB, counted, format_bytes
 
 TAGS = {"fits": "✓ Fits", "marginal": "≈ Marginal", "does-not-fit": "✕ Does not fit"}
 
@@ -73,7 +73,7 @@ def limits_text(found: Capacity, strong: str = "{}") -> str:
     note = f" (model maximum {maximum:,})" if maximum else ""
     number = request.num_sequences
     parts.append(
-        f"At {number:,} sequence{'s' if number != 1 else ''}: "
+        f"At {counted(number, 'sequence')}: "
         f"{strong.format(counts(found.max_seq_len, 'token'))}{note}."
     )
     if found.typical:
@@ -121,7 +121,7 @@ def counts(found: CountRange, noun: str) -> str:
     if high is None:
         return f"at least {low:,} {noun}s"
     if low == high:
-        return f"{low:,} {noun}{'' if low == 1 else 's'}"
+        return counted(low, noun)
     return f"{low:,}–{high:,} {noun}s"
 
 

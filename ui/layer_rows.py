@@ -17,6 +17,7 @@ from calculator.importers.description import (
 )
 from calculator.layers import KINDS
 from calculator.model import ModelSpec
+from calculator.units import counted
 
 Record = dict[str, Any]
 MODEL_DTYPES = ("bf16", "fp16", "fp32")
@@ -112,7 +113,7 @@ def start_of_refused(error: UnsupportedModel) -> list[Record]:
 def start_text(error: UnsupportedModel) -> str:
     """48 full-attention layers"""
     layers = start_of_refused(error)[0]["layers"]
-    return f"{layers:,} full-attention layer{'s' if layers != 1 else ''}"
+    return counted(layers, "full-attention layer")
 
 
 def stated(config: Mapping[str, Any]) -> tuple[str, str]:

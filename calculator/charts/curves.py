@@ -36,7 +36,12 @@ def against_sequences(fp: Footprint, found: Capacity | None) -> LineChart:
     contexts, xs, table = what_runs(fp, contexts, xs)
     needs = needs_of(fp, contexts, xs, table)
     lines = tuple(
-        Line(f"{format_tokens(n)} tokens", tuple(zip(xs, sizes, strict=True)), need, n == context)
+        Line(
+            f"{format_tokens(n)} token{'s' * (n > 1)}",
+            tuple(zip(xs, sizes, strict=True)),
+            need,
+            n == context,
+        )
         for n, sizes, need in zip(contexts, table, needs, strict=True)
     )
     at = (here, max(fp.bytes_per_device))

@@ -11,7 +11,7 @@ from calculator.charts.lines import WORDS
 from calculator.charts.palette import Palette
 from calculator.charts.sizes import context_range, needs_of, power_above, powers, what_runs
 from calculator.footprint import Footprint
-from calculator.units import GIB, format_tokens
+from calculator.units import GIB, counted, format_tokens
 from calculator.verdict import gib2
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class Grid:
         fitting = [
             n for column, n in enumerate(self.contexts) if self.verdict(own, column) == "fits"
         ]  # fmt: skip
-        longest = f"up to {max(fitting):,} tokens fit" if fitting else "no context shown fits"
+        longest = "no context shown fits"
+        if fitting:
+            longest = f"up to {counted(max(fitting), 'token')} fit"
         return (
             f"What fits by context and sequences at once: with {request.num_sequences:,} "
             f"at once, {longest}."
@@ -122,7 +124,7 @@ class Grid:
 
     def _hovers(self, said: Verdicts) -> list[list[str]]:
         ends = {verdict: f": {word}" if word else "" for verdict, word in WORDS.items()}
-        starts = [f"{n:,} tokens × " for n in self.contexts]
+        starts = [f"{counted(n, 'token')} × " for n in self.contexts]
         return [
             [
                 f"{start}{b:,}<br><b>{gib2(size)} GiB</b>{ends[verdict]}"

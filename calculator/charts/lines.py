@@ -12,7 +12,7 @@ from calculator.charts import frame
 from calculator.charts.needed import LOG10_2, needed_note, needed_trace
 from calculator.charts.palette import Palette
 from calculator.footprint import Footprint
-from calculator.units import GIB, format_tokens
+from calculator.units import GIB, counted, format_tokens
 from calculator.verdict import gib, gib2, gib_range
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class LineChart:
         """What the picture shows, in a sentence."""
         x, size = self.here
         unit = "token" if self.variable == "context" else "sequence"
-        text = f"{self._title}: {gib2(size)} GiB at {x:,} {unit}{'' if x == 1 else 's'}"
+        text = f"{self._title}: {gib2(size)} GiB at {counted(x, unit)}"
         if self.room:
             low, high = (gib(max(0, n)) for n in self.room)
             text += f"; there is room for {low} to {high} GiB" if self.room[1] > 0 else "; no room"

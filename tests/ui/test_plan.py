@@ -78,6 +78,14 @@ def test_the_smallest_cache_is_nowhere_zero(engine):
     assert "| 360 KiB |" in verdict.markdown_row(shown)
 
 
+def test_one_token_is_no_tokens():
+    options = DEFAULTS | {"model": "smollm2-135m", "context": "1", "engine": "ideal"}
+    shown = answer(tuple(options.items()), "")
+    said = plain(" ".join(page_of(shown)))
+    assert "1 token × 1, " in said
+    assert not re.search(r"\b1 (?:tokens|sequences)\b", said)
+
+
 def test_a_scale_of_a_huge_cache_has_no_exponents():
     options = DEFAULTS | {"model": "llama-3.1-405b", "context": "max", "sequences": "1000000"}
     text = plain(bar.html(answer(tuple(options.items()), "")))

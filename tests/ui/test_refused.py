@@ -66,7 +66,7 @@ def test_the_input_that_is_wrong_is_named_and_can_be_reset(query, named):
 def test_unknown_keys_come_first_and_the_rest_is_folded():
     text = plain(markup(pasted(json.dumps(UNKNOWN))))
     assert text.index("memory_slots4096✕ could change") < text.index("num_hidden_layers48✓ read")
-    assert "The other 1 keys, none of which touches the cache" in text
+    assert "The other 1 key, which does not touch the cache" in text
 
 
 def test_there_are_three_ways_on_and_one_is_primary():

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from calculator.charts.crossing import outgrows_weights
 from calculator.fixes import HEADING, NONE_FOUND, fixes
+from calculator.units import counted
 from calculator.verdict import gib_range
 from ui.answer import Answer
 from ui.markup import esc, fold, gib, size, table, title
@@ -84,12 +85,13 @@ def _crossing_rows(shown: Answer) -> list[tuple[str, str, str]]:
         return []
     request, found = shown.fp.request, []
     if crossing.sequences:
-        at = f"of {request.longest:,} tokens"
-        found.append(("More than the weights", f"from {crossing.sequences:,} sequences", at))
+        at = f"of {counted(request.longest, 'token')}"
+        least = f"from {counted(crossing.sequences, 'sequence')}"
+        found.append(("More than the weights", least, at))
     if crossing.tokens:
-        number = request.num_sequences
-        at = f"of {number:,} sequence{'s' if number > 1 else ''}"
-        found.append(("More than the weights", f"from {crossing.tokens:,} tokens", at))
+        at = f"of {counted(request.num_sequences, 'sequence')}"
+        least = f"from {counted(crossing.tokens, 'token')}"
+        found.append(("More than the weights", least, at))
     return found
 
 

@@ -95,7 +95,8 @@ def _keys(error: UnsupportedModel, config: dict[str, Any]) -> str:
     )
     if rest:
         others = table(("key", "value"), [(_code(k), _value(v)) for k, v in rest], classes="keys")
-        found += fold(f"The other {len(rest)} keys, none of which touches the cache", others)
+        them = "key, which does not touch" if len(rest) == 1 else "keys, none of which touches"
+        found += fold(f"The other {len(rest)} {them} the cache", others)
     return found
 
 
