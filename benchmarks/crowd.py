@@ -22,8 +22,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from crowd_server import Answers, Probe, Server
 from playwright.sync_api import Browser, Page, sync_playwright
+from served import Answers, Probe, Server
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

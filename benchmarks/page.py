@@ -19,8 +19,8 @@ from contextlib import ExitStack, contextmanager
 from itertools import count, cycle
 from pathlib import Path
 
-from crowd_server import Server
 from ratios import Ratio, medians_in_turns, table
+from served import Server
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg

@@ -60,12 +60,8 @@ def add_capacity_options(parser: argparse.ArgumentParser) -> None:
     _add(weights, "--weights-dtype", "TYPE", "element type of the weights (default: checkpoint's)")
     _add(weights, "--weights-bytes", "SIZE", "bytes of the weights, all devices together")
     _add(parser, "--overhead", "LOW..HIGH", "other needs of a device, a range: 1GiB..6GiB")
-    _add(
-        parser,
-        "--share",
-        "FRACTION",
-        "share of the memory an engine may use (default 0.92)",
-    )
+    share = "share of the memory an engine may use (default 0.92, or what the device lends)"
+    _add(parser, "--share", "FRACTION", share)
     _add(parser, "--typical-context", "TOKENS", "also: how many sequences of this length")
     parser.add_argument("--check", action="store_true", help="exit 1 unless it certainly fits")
 

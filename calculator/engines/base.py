@@ -85,7 +85,7 @@ class Engine:
     def demand(
         self, model: ModelSpec, request: Request, parallelism: Parallelism
     ) -> Callable[[int], Demand]:
-        """seq_len → what a device must have, beside what sequences so long hold, to run them."""
+        """seq_len → what a device must have beside the cache; lengths of `request` are not used."""
         return _no_demand
 
     def device_notes(self, device: Accelerator) -> tuple[str, ...]:
@@ -209,7 +209,10 @@ class Engine:
     def of_one_sequence(
         self, model: ModelSpec, request: Request, parallelism: Parallelism
     ) -> Callable[[int], int]:
-        """Its tokens → its bytes on all devices: for each growth, bytes a slot × slots."""
+        """Its tokens → its bytes on all devices: for each growth, bytes a slot × slots.
+
+        `request` gives types and encoder length; its own lengths and number are not used.
+        """
         key, value, _ = self.dtypes(model, request)
         slot_bytes: dict[Growth, int] = {}
         for row in plan(self, model, key, value, *_rank_sizes(parallelism)):

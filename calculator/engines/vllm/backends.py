@@ -20,7 +20,7 @@ from calculator.engines.vllm.kernels import (
 )
 from calculator.errors import InvalidInput, shown
 
-IMAGES = "image tokens that see each other (supports_mm_prefix)"
+IMAGE_PREFIX = "image tokens that see each other (supports_mm_prefix)"
 
 
 def reading(name: str, cache_format: str, widths: Iterable[int]) -> Backend:
@@ -85,7 +85,7 @@ def _nothing_does(wanted: Wanted) -> InvalidInput:
         taken = "; ".join(_taken(name, wanted.format) for name in narrow)
         what += f" with {wanted.rows} ({taken}: v1/attention/backends/)"
     elif any(_does(name, wanted._replace(images=False)) for name in tried):
-        what += f" with {IMAGES}"
+        what += f" with {IMAGE_PREFIX}"
     fp8 = wanted._replace(format="fp8")
     other = "fp8" if any(_does(name, fp8) for name in tried) else "auto"
     unfit = NO_IMAGES if wanted.images else ()
@@ -161,7 +161,7 @@ def checked(asked: str, wanted: Wanted) -> str:
         )
     for is_wanted, without, what in (
         (wanted.cross, DECODER_ONLY, "attention to an encoder's output (supports_attn_type)"),
-        (wanted.images, NO_IMAGES, IMAGES),
+        (wanted.images, NO_IMAGES, IMAGE_PREFIX),
     ):
         if is_wanted and asked in without:
             raise InvalidInput(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PLAIN_INDEX = ("minimax_m3", "minimax_m3_text", "minimax_m3_vl", "minimax_m3_vl_text")
 # whose image tokens see each other, unless the configuration says otherwise
 # (transformers_utils/model_arch_config_convertor.py:is_mm_prefix_lm)
-IMAGES = ("bagel", "gemma3", "molmo2", "moondream3", "paligemma")
+IMAGE_MODELS = ("bagel", "gemma3", "molmo2", "moondream3", "paligemma")
 
 
 def backend_of(
@@ -73,5 +73,5 @@ def _wanted(
     heads = {c.head_dim for _, _, c in caches if isinstance(c, AttentionCache)}
     cross = any(isinstance(c, CrossAttention) for _, _, c in caches)
     widths = tuple(sorted(rows or heads))
-    images = model.model_type in IMAGES if model.image_prefix is None else model.image_prefix
+    images = model.model_type in IMAGE_MODELS if model.image_prefix is None else model.image_prefix
     return Wanted(name, bool(rows), sparse, widths, cross, tokens_shared, images)

@@ -1,7 +1,4 @@
-"""A server of our own, and a probe that asks it from a process of its own: for `crowd.py`.
-
-`page.py` starts one too, and one that serves an empty page.
-"""
+"""A server of our own, and a probe that asks it from a process of its own."""
 
 from __future__ import annotations
 
