@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from tests.browser.conftest import IDLE
 from tests.importers.gguf_files import LLAMA, write
 from tests.importers.test_gguf_dump import LOG
 from tests.ui.test_plan import UNKNOWN
@@ -37,9 +38,14 @@ def link_of(page):
 
 def write_cell(page, x, y, text):
     """Types into a cell of the grid, which is drawn on a canvas: by its place."""
-    box = page.get_by_test_id("stDataFrame").bounding_box()
-    page.mouse.dblclick(box["x"] + x, box["y"] + y)
     editor = page.locator("#portal input, #portal textarea").first
+    for _ in range(10):  # a grid that is just being replaced loses the clicks
+        page.wait_for_selector(IDLE)
+        box = page.get_by_test_id("stDataFrame").bounding_box()
+        page.mouse.dblclick(box["x"] + x, box["y"] + y)
+        page.wait_for_timeout(500)
+        if editor.is_visible():
+            break
     editor.fill(text)
     editor.press("Enter")
 
