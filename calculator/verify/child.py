@@ -165,7 +165,8 @@ class Run:
             process.kill()
             process.wait()
             reader.join(timeout=5)
-            process.stdin.close()
+            with suppress(OSError):  # of one that ended before it had read its job
+                process.stdin.close()
             process.stdout.close()
         self._explain(process.returncode)
 

@@ -14,6 +14,7 @@ import pytest
 
 import calculator as kv
 from calculator.scenario import scenario
+from calculator.verify import child
 from calculator.verify.child import start
 from calculator.verify.jobs import Job, job_of
 
@@ -48,6 +49,18 @@ def children() -> set[int]:
         if b"calculator.verify.worker" in command and parent == os.getpid():
             found.add(int(path.name))
     return found
+
+
+def test_a_child_killed_before_it_has_read_its_job_is_told_so(monkeypatch):
+    def killed(folder, start_process=child._process):
+        process = start_process(folder)
+        process.kill()
+        process.wait()
+        return process
+
+    monkeypatch.setattr(child, "_process", killed)
+    with pytest.raises(kv.DoesNotFit, match="ended by signal 9 before it had a result"):
+        start(allocation()).wait(60)
 
 
 def until(condition, seconds: float = 60.0) -> bool:
