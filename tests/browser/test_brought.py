@@ -53,7 +53,7 @@ def write_cell(page, x, y, text):
 def test_a_refused_model_is_described_edited_used_and_shared(visit, stranger):
     with visit("/?device=none") as page:
         paste(page, json.dumps(UNKNOWN))
-        expect(page.locator(".tag")).to_have_text("✕ No size")
+        expect(page.locator(".tag", has_text="✕ No size")).to_be_visible()
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Describe its layers yourself").click()
         expect(page.locator("p.under").last).to_contain_text("48 layers of one kind")
