@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import pytest
 
@@ -12,6 +13,22 @@ from tests.ui.test_plan import UNKNOWN
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+COUNT_SENTENCES = """() => {
+    window.mostSentences = 0;
+    new MutationObserver(() => {
+        const now = document.querySelectorAll("h1.sentence").length;
+        window.mostSentences = Math.max(window.mostSentences, now);
+    }).observe(document.body, {childList: true, subtree: true});
+}"""
+
+
+def choose(page, label, text):
+    """Types into a select box and takes what is offered."""
+    box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=label)
+    box.fill(text)
+    box.press("Enter")
 
 
 def heading(page):
@@ -72,6 +89,39 @@ def test_a_refused_model_is_described_edited_used_and_shared(visit, stranger):
         said, link = heading(page).inner_text(), link_of(page)
     with visit(link, by=stranger) as other:
         expect(heading(other)).to_have_text(said)
+
+
+def slowed(socket):
+    """Each message to the page comes by itself, so that it draws what stands between two."""
+    server = socket.connect_to_server()
+
+    def later(message):
+        time.sleep(0.03)
+        socket.send(message)
+
+    server.on_message(later)
+
+
+def test_an_answer_replaces_the_one_before_and_never_stands_beside_it(visit, stranger):
+    """What fits and what is refused would be two answers to one question."""
+    stranger.route_web_socket("**/_stcore/stream", slowed)
+    with visit("/?device=none", by=stranger) as page:
+        page.evaluate(COUNT_SENTENCES)
+        paste(page, json.dumps(UNKNOWN))
+        expect(heading(page)).to_contain_text("nova_hybrid")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Describe its layers yourself").click()
+        expect(heading(page)).to_contain_text("Describe the layers")
+        page.get_by_role("button", name="Use this description").click()
+        expect(heading(page)).to_contain_text("nova_hybrid as described")
+        choose(page, "Model", "gemma-3-27bb")
+        expect(heading(page)).to_contain_text("gemma-3-27bb")
+        page.get_by_role("button", name="Use gemma-3-27b").click()
+        expect(heading(page)).to_contain_text("Gemma-3-27B")
+        for name in ("Verify", "Learn", "Catalogue", "Plan"):
+            page.get_by_test_id("stTopNav").get_by_role("link", name=name, exact=True).click()
+            page.wait_for_selector(IDLE)
+        assert page.evaluate("window.mostSentences") == 1
 
 
 def test_a_row_of_another_kind_asks_for_that_kinds_fields(visit):

@@ -41,6 +41,12 @@ def show_copies(shown: Answer, options: dict[str, str]) -> None:
             st.code(text, language=None, wrap_lines=True)
 
 
+def no_copies() -> None:
+    """Keeps their place: a sentence has to replace the one before, or both stand there a while."""
+    if not st.context.is_embedded:
+        st.empty()
+
+
 def tag(shown: Answer) -> str:
     """The verdict in a word, with its glyph."""
     text = TAGS[shown.found.verdict] if shown.found else "No verdict"

@@ -26,12 +26,14 @@ from ui.scenario import chosen
 @guarded
 def page() -> None:
     if layer_table.is_open():
+        verdict.no_copies()
         layer_table.show()
         return
     options = chosen()
     try:
         shown = answer(tuple(options.items()), pasted_text())
     except CalculatorError as error:
+        verdict.no_copies()
         refused.show(error, options)
         return
     if st.context.is_embedded:
@@ -39,8 +41,11 @@ def page() -> None:
         charts.show_context(shown)
     else:
         if options["model"] == DESCRIBED:
-            layer_table.show_marked(shown.asked.model)
-        verdict.show_copies(shown, options)
+            with st.container():
+                layer_table.show_marked(shown.asked.model)
+                verdict.show_copies(shown, options)
+        else:
+            verdict.show_copies(shown, options)
         prove(shown)
 
 
