@@ -86,7 +86,7 @@ def command_ratio() -> Ratio:
         lambda: subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL),
         lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),
         calls=1,
-        rounds=15,
+        rounds=40,
     )
     return Ratio("kvcalc estimate … --json", ours, "python -c pass", theirs, 6)
 

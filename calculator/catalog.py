@@ -64,8 +64,8 @@ def is_hub_id(text: str) -> bool:
 
 def find_preset(name: str) -> ModelSpec | None:
     """The preset with this id or alias, or None."""
-    preset_id = aliases().get(name.lower(), name.lower())
-    path = preset_paths().get(preset_id)
+    paths, given = preset_paths(), name.lower()
+    path = paths.get(given) or paths.get(aliases().get(given, ""))
     return _read_preset(path) if path else None
 
 

@@ -12,9 +12,9 @@ from calculator.tensors import StateTensor
 
 KINDS = {
     "full_attention": "calculator.layers.attention:FullAttention",
-    "sliding_attention": "calculator.layers.attention:SlidingAttention",
-    "chunked_attention": "calculator.layers.attention:ChunkedAttention",
-    "cross_attention": "calculator.layers.attention:CrossAttention",
+    "sliding_attention": "calculator.layers.windows:SlidingAttention",
+    "chunked_attention": "calculator.layers.windows:ChunkedAttention",
+    "cross_attention": "calculator.layers.cross:CrossAttention",
     "latent_attention": "calculator.layers.latent:LatentAttention",
     "sparse_indexer": "calculator.layers.latent:SparseIndexer",
     "compressed_attention": "calculator.layers.compressed:CompressedAttention",

@@ -1,19 +1,12 @@
-"""Attention layers that store a key and a value a head → their two tensors."""
+"""Attention over every token → a key and a value tensor; windows and cross attention use both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from calculator.tensors import (
-    CurrentChunk,
-    EncoderTokens,
-    EveryToken,
-    Growth,
-    LastTokens,
-    StateTensor,
-)
-from calculator.units import MAX_TOKENS, checked_int
+from calculator.tensors import EveryToken, Growth, StateTensor
+from calculator.units import checked_int
 
 
 def key_and_value(
@@ -24,6 +17,14 @@ def key_and_value(
         StateTensor("key", heads, head_dim, growth, "key"),
         StateTensor("value", heads, v_head_dim or head_dim, growth, "value"),
     )
+
+
+def check_heads(num_key_value_heads: int, head_dim: int, v_head_dim: int | None) -> None:
+    """What every such layer has; a `v_head_dim` of None is the key's."""
+    checked_int("num_key_value_heads", num_key_value_heads, at_most=2**20)
+    checked_int("head_dim", head_dim, at_most=2**20)
+    if v_head_dim is not None:
+        checked_int("v_head_dim", v_head_dim, at_most=2**20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,102 +47,9 @@ class FullAttention:
     num_attention_heads: int | None = None
 
     def __post_init__(self) -> None:
-        check_heads(self)
+        check_heads(self.num_key_value_heads, self.head_dim, self.v_head_dim)
+        if self.num_attention_heads is not None:
+            checked_int("num_attention_heads", self.num_attention_heads, at_most=2**20)
 
     def tensors(self) -> tuple[StateTensor, ...]:
         return key_and_value(self.num_key_value_heads, self.head_dim, self.v_head_dim, EveryToken())
-
-
-@dataclass(frozen=True, slots=True)
-class SlidingAttention:
-    """The last W tokens stay: 2 × min(T, W) × num_key_value_heads × head_dim × b bytes.
-
-    Source: Mistral 7B, arXiv:2310.06825 §2 (rolling buffer of W slots).
-    """
-
-    label: ClassVar[str] = "Sliding window"
-    letter: ClassVar[str] = "S"
-
-    kind: Literal["sliding_attention"]
-    num_key_value_heads: int
-    head_dim: int
-    sliding_window: int
-    v_head_dim: int | None = None
-
-    def __post_init__(self) -> None:
-        check_heads(self)
-
-    def tensors(self) -> tuple[StateTensor, ...]:
-        growth = LastTokens(self.sliding_window)
-        return key_and_value(self.num_key_value_heads, self.head_dim, self.v_head_dim, growth)
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkedAttention:
-    """The current chunk stays: 2 × min(T, chunk) × num_key_value_heads × head_dim × b bytes.
-
-    Source: transformers `configuration_llama4.py`, `attention_chunk_size`.
-    """
-
-    label: ClassVar[str] = "Chunked attention"
-    letter: ClassVar[str] = "S"
-
-    kind: Literal["chunked_attention"]
-    num_key_value_heads: int
-    head_dim: int
-    attention_chunk_size: int
-    v_head_dim: int | None = None
-
-    def __post_init__(self) -> None:
-        check_heads(self)
-
-    def tensors(self) -> tuple[StateTensor, ...]:
-        growth = CurrentChunk(self.attention_chunk_size)
-        return key_and_value(self.num_key_value_heads, self.head_dim, self.v_head_dim, growth)
-
-
-@dataclass(frozen=True, slots=True)
-class CrossAttention:
-    """Keys and values of the encoder's output: 2 × S × num_key_value_heads × head_dim × b bytes.
-
-    Source: Vaswani et al., arXiv:1706.03762 §3.2.3; transformers `EncoderDecoderCache`.
-    """
-
-    label: ClassVar[str] = "Cross attention"
-    letter: ClassVar[str] = "X"
-
-    kind: Literal["cross_attention"]
-    num_key_value_heads: int
-    head_dim: int
-    v_head_dim: int | None = None
-
-    def __post_init__(self) -> None:
-        check_heads(self)
-
-    def tensors(self) -> tuple[StateTensor, ...]:
-        names = ("cross key", "cross value")
-        pair = key_and_value(
-            self.num_key_value_heads, self.head_dim, self.v_head_dim, EncoderTokens()
-        )
-        return tuple(
-            StateTensor(name, t.heads, t.width, t.growth, t.dtype)
-            for name, t in zip(names, pair, strict=True)
-        )
-
-
-AttentionCache = FullAttention | SlidingAttention | ChunkedAttention | CrossAttention
-
-
-def check_heads(cache: AttentionCache) -> None:
-    checked_int("num_key_value_heads", cache.num_key_value_heads, at_most=2**20)
-    checked_int("head_dim", cache.head_dim, at_most=2**20)
-    if cache.v_head_dim is not None:
-        checked_int("v_head_dim", cache.v_head_dim, at_most=2**20)
-    match cache:
-        case FullAttention():
-            if cache.num_attention_heads is not None:
-                checked_int("num_attention_heads", cache.num_attention_heads, at_most=2**20)
-        case SlidingAttention():
-            checked_int("sliding_window", cache.sliding_window, at_most=MAX_TOKENS)
-        case ChunkedAttention():
-            checked_int("attention_chunk_size", cache.attention_chunk_size, at_most=MAX_TOKENS)

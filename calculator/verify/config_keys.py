@@ -6,12 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from calculator.layers import LayerCache
-from calculator.layers.attention import (
-    ChunkedAttention,
-    CrossAttention,
-    FullAttention,
-    SlidingAttention,
-)
+from calculator.layers.attention import FullAttention
+from calculator.layers.cross import CrossAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.layers.recurrent import (
     GatedDeltaNet,
@@ -21,6 +17,7 @@ from calculator.layers.recurrent import (
     Mamba2,
     ShortConvolution,
 )
+from calculator.layers.windows import ChunkedAttention, SlidingAttention
 from calculator.model import ModelSpec
 
 Values = dict[str, Any]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from calculator.errors import UnsupportedModel
-from calculator.layers.attention import FullAttention, SlidingAttention
+from calculator.layers.attention import FullAttention
 from calculator.layers.compressed import CompressedAttention
+from calculator.layers.windows import SlidingAttention
 from calculator.model import ModelSpec
 from calculator.verify.config_keys import Defaults, Values, first, general_keys, heads_of
 

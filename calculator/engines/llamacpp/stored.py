@@ -11,14 +11,11 @@ from calculator.engines.llamacpp.architectures import (
 )
 from calculator.errors import UnsupportedModel
 from calculator.layers import LayerCache
-from calculator.layers.attention import (
-    ChunkedAttention,
-    CrossAttention,
-    FullAttention,
-    SlidingAttention,
-)
+from calculator.layers.attention import FullAttention
 from calculator.layers.compressed import CompressedAttention
+from calculator.layers.cross import CrossAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
+from calculator.layers.windows import ChunkedAttention, SlidingAttention
 from calculator.model import ModelSpec
 from calculator.tensors import Constant, EveryToken, Growth, StateTensor
 

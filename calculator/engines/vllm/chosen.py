@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calculator.engines.vllm import backends as choice
-from calculator.engines.vllm.formats import FLAGS, SIXTEEN_BIT, spelled
+from calculator.engines.vllm.formats import FLAGS, SIXTEEN_BIT, AttentionCache, spelled
 from calculator.engines.vllm.kernels import Wanted
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.layers import LayerCache
-from calculator.layers.attention import AttentionCache, CrossAttention
+from calculator.layers.cross import CrossAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.model import ModelSpec
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from calculator.dtypes import DTYPES, Dtype
 from calculator.errors import InvalidInput, UnsupportedModel, shown
-from calculator.layers.attention import AttentionCache
+from calculator.layers.attention import FullAttention
+from calculator.layers.cross import CrossAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
+from calculator.layers.windows import ChunkedAttention, SlidingAttention
 from calculator.tensors import EveryToken, Growth, StateTensor
 
+AttentionCache = FullAttention | SlidingAttention | ChunkedAttention | CrossAttention
 FP32, BF16, FP8 = DTYPES["fp32"], DTYPES["bf16"], DTYPES["fp8"]
 
 # `--kv-cache-dtype` → our name of it (config/cache.py:CacheDType)

@@ -12,7 +12,7 @@ from calculator.engines.vllm import backends as choice
 from calculator.engines.vllm import compressed
 from calculator.engines.vllm.chosen import PLAIN_INDEX, backend_of
 from calculator.engines.vllm.context import check_context_parallel
-from calculator.engines.vllm.formats import BF16, FP32, state_dtype
+from calculator.engines.vllm.formats import BF16, FP32, AttentionCache, state_dtype
 from calculator.engines.vllm.groups import Group, Layer, groups_of, kept_whole, packed_groups_of
 from calculator.engines.vllm.kernels import BACKENDS, DEFAULT_BLOCK_SIZE, INDEXER, Backend
 from calculator.engines.vllm.releases import refuse_unserved
@@ -29,7 +29,6 @@ from calculator.engines.vllm.spec import (
 )
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.layers import LayerCache
-from calculator.layers.attention import AttentionCache
 from calculator.layers.compressed import CompressedAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.model import ModelSpec

@@ -8,15 +8,12 @@ from calculator.dtypes import DTYPES, Dtype
 from calculator.engines.vllm.formats import attention_tensors, indexer_tensors, latent_tensors
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.layers import LayerCache
-from calculator.layers.attention import (
-    ChunkedAttention,
-    CrossAttention,
-    FullAttention,
-    SlidingAttention,
-)
+from calculator.layers.attention import FullAttention
 from calculator.layers.compressed import CompressedAttention
+from calculator.layers.cross import CrossAttention
 from calculator.layers.latent import LatentAttention, SparseIndexer
 from calculator.layers.recurrent import GatedDeltaNet, Mamba2
+from calculator.layers.windows import ChunkedAttention, SlidingAttention
 from calculator.parallel import replicas
 from calculator.tensors import (
     Constant,

@@ -6,7 +6,8 @@ from calculator.errors import InvalidInput
 from calculator.importers.gguf.layers import DECODER, Layer, Rule
 from calculator.importers.gguf.metadata import Metadata
 from calculator.importers.hf_config.layers import CHUNKED, FULL, NOTHING, SHARED, SLIDING, Heads
-from calculator.layers.attention import CrossAttention, FullAttention
+from calculator.layers.attention import FullAttention
+from calculator.layers.cross import CrossAttention
 
 WINDOW, PATTERN = "attention.sliding_window", "attention.sliding_window_pattern"
 

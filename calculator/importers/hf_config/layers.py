@@ -8,7 +8,8 @@ from typing import Final, NamedTuple, TypeAlias
 from calculator.errors import InvalidInput
 from calculator.importers.hf_config.reader import Reader
 from calculator.layers import LayerCache
-from calculator.layers.attention import ChunkedAttention, FullAttention, SlidingAttention
+from calculator.layers.attention import FullAttention
+from calculator.layers.windows import ChunkedAttention, SlidingAttention
 
 FULL: Final = "full_attention"
 SLIDING: Final = "sliding_attention"

@@ -14,7 +14,7 @@ from calculator.importers.hf_config.layers import (
     every_layer,
 )
 from calculator.importers.hf_config.reader import Reader
-from calculator.layers.attention import CrossAttention
+from calculator.layers.cross import CrossAttention
 
 DECODER = "decoder"
 
