@@ -16,7 +16,7 @@ st.set_page_config(
 if str(HERE.parent) not in sys.path:  # the page's own modules are imported as `ui`
     sys.path.insert(0, str(HERE.parent))
 
-from ui import scheme  # noqa: E402
+from ui import listener  # noqa: E402
 from ui.guard import guarded  # noqa: E402
 from ui.link import arrived, hold_across, read_link  # noqa: E402
 from ui.markup import Html, esc, show  # noqa: E402
@@ -38,6 +38,6 @@ if notes := st.session_state["link_notes"]:
     lines = "".join(f"<p>{esc(sentence)}</p>" for sentence in notes)
     show(f'<div class="notice" role="status">{lines}</div>')
 page.run()
-scheme.follow()
+listener.listen()
 arrived()
 keep_imports_out_of_collections()

@@ -160,6 +160,24 @@ def test_keys_alone_reach_the_inputs_and_open_a_table(visit):
         expect(heading(page)).to_contain_text("8,192")
 
 
+def test_keys_alone_copy_and_come_back(visit, stranger):
+    stranger.grant_permissions(["clipboard-read", "clipboard-write"])
+    with visit("/?model=llama-3-8b&device=none&engine=ideal", by=stranger) as page:
+        copy = page.get_by_role("button", name="Copy").first
+        copy.focus()
+        page.keyboard.press("Enter")
+        texts = page.get_by_test_id("stPopoverBody").get_by_test_id("stCode")
+        expect(texts.first).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        said = "Llama-3-8B, 8,192 tokens × 1, bf16 cache, ideal: 1.00 GiB (1.07 GB)."
+        page.wait_for_function(
+            "start => navigator.clipboard.readText().then(t => t.startsWith(start))", arg=said
+        )
+        page.keyboard.press("Escape")
+        expect(copy).to_be_focused()
+
+
 def test_a_chart_gives_its_table_and_csv(visit):
     with visit(GEMMA) as page:
         switch = page.get_by_role("radiogroup", name="Size against context")
