@@ -20,7 +20,7 @@ export default function ({ setTriggerValue }) {
 
 const body = '[data-testid="stPopoverBody"]';
 const first = ["button", "input", "textarea", '[tabindex="0"]'].map((e) => `${body} ${e}`).join();
-const rounds = 100;
+const rounds = 600;  // half a minute
 let opener = null;
 
 // A popover is the last thing of the document: who opened it with a key would be far from it.

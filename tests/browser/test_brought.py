@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.browser.conftest import IDLE
+from tests.browser.parts import choose, copied, heading, tag, turn_to
 from tests.importers.gguf_files import LLAMA, write
 from tests.importers.test_gguf_dump import LOG
 from tests.ui.test_plan import UNKNOWN
@@ -24,17 +25,6 @@ COUNT_SENTENCES = """() => {
 }"""
 
 
-def choose(page, label, text):
-    """Types into a select box and takes what is offered."""
-    box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=label)
-    box.fill(text)
-    box.press("Enter")
-
-
-def heading(page):
-    return page.locator("h1.sentence")
-
-
 def open_box(page):
     page.get_by_role("button", name="Paste or upload a config").click()
 
@@ -45,12 +35,6 @@ def paste(page, text):
     box.fill(text)
     box.press("Control+Enter")
     page.get_by_role("button", name="Use this configuration").click()
-
-
-def link_of(page):
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Copy").click()
-    return page.get_by_test_id("stPopoverBody").get_by_test_id("stCode").nth(1).inner_text()
 
 
 def write_cell(page, x, y, text):
@@ -70,7 +54,7 @@ def write_cell(page, x, y, text):
 def test_a_refused_model_is_described_edited_used_and_shared(visit, stranger):
     with visit("/?device=none") as page:
         paste(page, json.dumps(UNKNOWN))
-        expect(page.locator(".tag", has_text="✕ No size")).to_be_visible()
+        expect(tag(page)).to_have_text("✕ No size")
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Describe its layers yourself").click()
         expect(page.locator("p.under").last).to_contain_text("48 layers of one kind")
@@ -86,7 +70,8 @@ def test_a_refused_model_is_described_edited_used_and_shared(visit, stranger):
         with page.expect_download() as download:
             page.get_by_role("button", name="Download as a preset").click()
         assert download.value.suggested_filename == "nova-hybrid-as-described.toml"
-        said, link = heading(page).inner_text(), link_of(page)
+        page.keyboard.press("Escape")
+        said, link = heading(page).inner_text(), copied(page, "Link")
     with visit(link, by=stranger) as other:
         expect(heading(other)).to_have_text(said)
 
@@ -119,7 +104,7 @@ def test_an_answer_replaces_the_one_before_and_never_stands_beside_it(visit, str
         page.get_by_role("button", name="Use gemma-3-27b").click()
         expect(heading(page)).to_contain_text("Gemma-3-27B")
         for name in ("Verify", "Learn", "Catalogue", "Plan"):
-            page.get_by_test_id("stTopNav").get_by_role("link", name=name, exact=True).click()
+            turn_to(page, name)
             page.wait_for_selector(IDLE)
         assert page.evaluate("window.mostSentences") == 1
 
@@ -142,7 +127,8 @@ def test_pasted_lines_of_llama_cpp_are_a_model_and_travel(visit, stranger):
     with visit("/?device=none&context=8192") as page:
         paste(page, LOG)
         expect(heading(page)).to_contain_text("A model, 8,192 tokens")
-        said, link = heading(page).inner_text(), link_of(page)
+        page.keyboard.press("Escape")
+        said, link = heading(page).inner_text(), copied(page, "Link")
     with visit(link, by=stranger) as other:
         expect(heading(other)).to_have_text(said)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.parts import choose, copied, copy_button, heading, tag, turn_to
+
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -14,27 +16,8 @@ GEMMA = "/?model=gemma-3-27b&context=131072&engine=ideal"
 FIRST_LINE = "document.querySelector('.js-plotly-plot')?.data?.[0]?.line?.color"
 
 
-def heading(page):
-    return page.locator("h1.sentence")
-
-
 def context_box(page):
     return page.get_by_role("textbox", name="Context, tokens")
-
-
-def choose(page, label, text):
-    """Types into a select box and takes what is offered."""
-    box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=label)
-    box.fill(text)
-    box.press("Enter")
-
-
-def copied(page, label):
-    page.get_by_role("button", name="Copy").click()
-    code = page.get_by_test_id("stPopoverBody").get_by_test_id("stCode")
-    expect(code).to_have_count(4)
-    names = ["Sentence", "Link", "Command", "Markdown row"]
-    return code.nth(names.index(label)).inner_text().strip()
 
 
 def test_pick_type_read_copy_and_open_elsewhere(visit, stranger):
@@ -125,7 +108,7 @@ def test_a_pasted_config_is_computed_and_its_link_works_elsewhere(visit, strange
 def test_a_mistyped_model_offers_the_nearest_and_takes_it(visit):
     with visit() as page:
         choose(page, "Model", "gemma-3-27bb")
-        expect(page.locator(".tag")).to_have_text("✕ No size")
+        expect(tag(page)).to_have_text("✕ No size")
         page.get_by_role("button", name="Use gemma-3-27b").click()
         expect(heading(page)).to_contain_text("Gemma-3-27B")
 
@@ -163,7 +146,8 @@ def test_keys_alone_reach_the_inputs_and_open_a_table(visit):
 def test_keys_alone_copy_and_come_back(visit, stranger):
     stranger.grant_permissions(["clipboard-read", "clipboard-write"])
     with visit("/?model=llama-3-8b&device=none&engine=ideal", by=stranger) as page:
-        copy = page.get_by_role("button", name="Copy").first
+        page.wait_for_selector(".js-plotly-plot .main-svg")  # drawn, and all scripts are there
+        copy = copy_button(page)
         copy.focus()
         page.keyboard.press("Enter")
         texts = page.get_by_test_id("stPopoverBody").get_by_test_id("stCode")
@@ -214,20 +198,20 @@ def test_a_switch_stands_beside_its_title_or_below(visit, width):
     with visit(GEMMA, width=width) as page:
         switch = page.get_by_role("radiogroup", name="Size against context").bounding_box()
         title = page.get_by_role("heading", name="Size against context").bounding_box()
-        tag = page.locator(".kv .tag").bounding_box()
-        copy = page.get_by_role("button", name="Copy").first.bounding_box()
+        verdict = tag(page).bounding_box()
+        copy = copy_button(page).bounding_box()
     if width == 320:
         assert switch["y"] >= title["y"] + title["height"]
     else:
         assert switch["x"] > title["x"] + 130  # the width of its text
         assert abs(switch["y"] - title["y"]) < title["height"]
-    assert copy["x"] > tag["x"] + tag["width"]
-    assert abs(copy["y"] - tag["y"]) < tag["height"]
+    assert copy["x"] > verdict["x"] + verdict["width"]
+    assert abs(copy["y"] - verdict["y"]) < verdict["height"]
 
 
 def test_the_catalogue_leads_to_plan(visit):
     with visit("/?sequences=4") as page:
-        page.get_by_test_id("stTopNav").get_by_role("link", name="Catalogue").click()
+        turn_to(page, "Catalogue")
         page.get_by_label("Filter models").fill("gemma-3-27b")
         page.get_by_label("Filter models").press("Enter")
         page.get_by_role("link", name="Gemma-3-27B", exact=True).click()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.parts import button, heading, turn_to
+
 playwright = pytest.importorskip("playwright.sync_api")
 expect, Error = playwright.expect, playwright.Error
 ROOT = Path(__file__).parents[2]
@@ -20,18 +22,6 @@ with_torch = pytest.mark.skipif(
     find_spec("torch") is None or find_spec("transformers") is None,
     reason="torch or transformers is not installed",
 )
-
-
-def turn_to(page, name):
-    page.get_by_test_id("stTopNav").get_by_role("link", name=name, exact=True).click()
-
-
-def heading(page):
-    return page.locator("h1.sentence")
-
-
-def button(page, name):
-    return page.get_by_role("button", name=name, exact=True)
 
 
 @with_torch

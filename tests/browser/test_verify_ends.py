@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.parts import button, heading, tag, turn_to
+
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 PROC = Path("/proc")
@@ -21,17 +23,9 @@ pytestmark = [
 ALLOCATE, GENERATE = "Allocate real tensors", "Generate with and without the cache"
 
 
-def button(page, name):
-    return page.get_by_role("button", name=name, exact=True)
-
-
 def turn_to_verify(page):
-    page.get_by_test_id("stTopNav").get_by_role("link", name="Verify", exact=True).click()
-    expect(page.locator("h1.sentence")).to_contain_text("predicted")
-
-
-def tag(page):
-    return page.locator(".kv .tag")
+    turn_to(page, "Verify")
+    expect(heading(page)).to_contain_text("predicted")
 
 
 def worker_of(app_url) -> int:

@@ -9,9 +9,24 @@ import threading
 import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
+from calculator.importers import hub
+
+VARIABLES = (
+    "HF_TOKEN", "KVCALC_HUB", "HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy",
+    "https_proxy", "ALL_PROXY", "all_proxy",
+)  # fmt: skip
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def forget_everything(monkeypatch: Any, cache: Path) -> None:
+    """No variable of who runs this counts, and nothing that was asked for before."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    hub._remembered.clear()
 
 
 def safetensors(**tensors: tuple[str, list[int], int]) -> bytes:

@@ -21,6 +21,7 @@ from tests.importers.hub_server import (
     COMMIT,
     HubServer,
     floods,
+    forget_everything,
     hangs_up,
     never_answers,
     redirects,
@@ -35,11 +36,7 @@ NAME = "org/name"
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch, tmp_path):
-    for name in ("HF_TOKEN", "KVCALC_HUB", "HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY",
-                 "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"):  # fmt: skip
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    hub._remembered.clear()
+    forget_everything(monkeypatch, tmp_path / "cache")
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from calculator.importers import hub
-from tests.importers.hub_server import HubServer, refuses
+from tests.importers.hub_server import HubServer, forget_everything, refuses
 from tests.ui.pages import markup, opened, plain, sentence, tag
 from tests.ui.test_plan import TINY_LLAMA, UNKNOWN
 
@@ -14,11 +13,7 @@ NAME = "org/name"
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch, tmp_path):
-    for name in ("HF_TOKEN", "KVCALC_HUB", "HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY",
-                 "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"):  # fmt: skip
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    hub._remembered.clear()
+    forget_everything(monkeypatch, tmp_path / "cache")
 
 
 @pytest.fixture
