@@ -18,6 +18,7 @@ from calculator.units import MAX_COUNT, MAX_TOKENS
 NOT_RUN = 2**128
 """Stands for what an engine's options do not let run: more than any size that can be asked for."""
 
+_SCANNED = 256  # the most sequences llama.cpp takes
 _STEPS = (*(2**i for i in range(11)), *(3 * 2**i for i in range(11)))
 
 
@@ -66,10 +67,29 @@ class Search:
 def _in_steps(
     fits: Callable[[int], bool], runs: Callable[[int], bool], known: int, limit: int, guess: int
 ) -> int | None:
-    """`largest`, among multiples of the smallest number that runs at all: groups may not divide."""
+    """`largest`, among the numbers that run at all.
+
+    They are all, or the multiples of the smallest (what is quantised in groups), or any: divisors
+    of what an engine deals out.
+    """
     step = next((n for n in (*_STEPS, known) if runs(n)), 1)
-    found = largest(lambda n: fits(n * step), max(1, limit // step), guess // step)
-    return found * step if found else found
+    if all(runs(n) for n in (2 * step, 3 * step, 5 * step, 7 * step) if n <= limit):
+        found = largest(lambda n: fits(n * step), max(1, limit // step), guess // step)
+        return found * step if found else found
+    running = _running(runs, limit)
+    found = largest(lambda n: fits(running[n - 1]), len(running))
+    return running[-1 if found is None else found - 1] if found != 0 else 0
+
+
+def _running(runs: Callable[[int], bool], limit: int) -> list[int]:
+    """Every number that runs, up to twice the last of them."""
+    found: list[int] = [0]
+    for n in range(1, limit + 1):
+        if n > _SCANNED and n > 2 * found[-1]:
+            break
+        if runs(n):
+            found.append(n)
+    return found[1:]
 
 
 @lru_cache(maxsize=256)

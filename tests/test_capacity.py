@@ -4,7 +4,7 @@ import pytest
 
 import calculator as kv
 from calculator.fixes import fixes
-from calculator.search import largest
+from calculator.search import Search, largest
 from calculator.units import GIB
 from calculator.verdict import limits_text, verdict_sentence
 
@@ -210,3 +210,25 @@ def test_the_default_share_is_no_more_than_the_device_lends(device, share, limit
     assert found.budget.limit_bytes == limit_bytes
     lent = "share 0.75, what the device lends by default" in found.budget.basis[1]
     assert lent == (limit_bytes == 48 * 2**30)
+
+
+@pytest.mark.parametrize(
+    ("flags", "replicas", "gigabytes"),
+    [({}, 1, 2), ({}, 1, 9), ({}, 1, 500), ({"n_ubatch": 640}, 1, 9), ({}, 2, 9)],
+)
+def test_the_largest_batch_is_one_that_runs(flags, replicas, gigabytes):
+    """Kimi-Linear in llama.cpp: only divisors of n_ubatch, so 3 is refused and 4 runs."""
+    model, engine = kv.load_model("kimi-linear-48b-a3b"), kv.engine("llama.cpp", **flags)
+    parallelism = kv.Parallelism(data_parallel_size=replicas)
+    available = gigabytes * GIB
+
+    def runs_in(number: int) -> bool:
+        try:
+            request = kv.Request(seq_len=4096, batch_size=number)
+            found = kv.footprint(model, request, engine, parallelism).bytes_per_device
+        except kv.CalculatorError:
+            return False
+        return max(found) <= available
+
+    search = Search(model, kv.Request(seq_len=4096), engine, parallelism)
+    assert search.most(available, 4096) == max(n for n in range(1, 1100) if runs_in(n)) > 3
