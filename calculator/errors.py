@@ -14,7 +14,7 @@ class CalculatorError(ValueError):
     """Base of every error a user can cause; `field` names the input it is about, or is empty."""
 
     def __init__(self, message: str, *, field: str = ""):
-        super().__init__(message)
+        super().__init__(printable(message))
         self.field = field
 
 
@@ -50,6 +50,17 @@ class DoesNotFit(CalculatorError):
 
 class SourceUnavailable(CalculatorError):
     """A model source that cannot be reached, found or read."""
+
+
+def printable(text: str) -> str:
+    """`text` without what would steer a terminal or turn the writing of a page around.
+
+    >>> printable("lla\u202ema \x1b[31m")
+    'lla\\u202ema \\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c.isspace() else ascii(c)[1:-1] for c in text)
 
 
 def shown(value: object, limit: int = 60) -> str:

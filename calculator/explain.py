@@ -164,10 +164,8 @@ def slots_text(growth: Growth, slots: int, block_size: int = 1, *, ragged: bool 
             return f"T mod {growth.stride} = {slots:,}"
         case LastGroup():
             return f"{growth.stride} once T ≥ {growth.stride} = {slots:,}"
-        case LastTokens():
-            return f"min(T, W) = {slots:,}"
-        case CurrentChunk():
-            return f"min(T, chunk) = {slots:,}"
+        case LastTokens(kept) | CurrentChunk(kept):
+            return f"min(T, {kept:,}) = {slots:,}"
         case EncoderTokens():
             return f"S = {slots:,}"
         case Constant():

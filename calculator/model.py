@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from calculator.errors import UnsupportedModel, shown
+from calculator.errors import UnsupportedModel, printable, shown
 from calculator.layers import LayerCache
 from calculator.units import MAX_BYTES, MAX_TOKENS, checked_int
 
@@ -57,6 +57,8 @@ class ModelSpec:
     _hash: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name in ("name", "source"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
         checked_int("num_hidden_layers", self.num_hidden_layers, at_most=MAX_LAYERS)
         for name, limit in _OPTIONAL_COUNTS:
             if getattr(self, name) is not None:

@@ -37,7 +37,7 @@ def test_a_window_kept_in_blocks_says_so():
 
 def test_a_window_one_token_short_says_so():
     sliding = differences(of("gemma-3-27b", "transformers"))[0]
-    assert sliding.why == "min(T, W) = 1,023 slots instead of min(T, W) = 1,024"
+    assert sliding.why == "min(T, 1,023) = 1,023 slots instead of min(T, 1,024) = 1,024"
 
 
 def test_types_are_compared_as_the_engine_decides_them():

@@ -34,7 +34,7 @@ def test_estimate_json_is_the_contract():
 def test_estimate_text_holds_number_and_formula():
     out = kvcalc("estimate", "gemma-3-27b", "--context", "128k").stdout
     assert "Gemma-3-27B, 131,072 tokens × 1, bf16 cache, ideal: 10.41 GiB (11.17 GB)." in out
-    assert "min(T, W) = 1,024" in out
+    assert "min(T, 1,024) = 1,024" in out
     assert "10,737,418,240" in out
 
 

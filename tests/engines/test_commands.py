@@ -33,20 +33,21 @@ def test_ideal_is_no_program():
 # vLLM 0.33.0: config/cache.py:CacheDType, `float16` and `bfloat16` but no short names; auto is what
 # the checkpoint says of its cache (utils/torch_utils.py:resolve_kv_cache_dtype_string)
 @pytest.mark.parametrize(
-    ("model", "flags", "types", "flag"),
+    ("model", "flags", "asked", "flag"),
     [
-        ("llama-3-8b", {"kv_cache_dtype": "bf16"}, {}, "bfloat16"),
-        ("llama-2-7b", {"kv_cache_dtype": "fp16"}, {}, "float16"),
-        ("llama-3-8b", {"kv_cache_dtype": "fp8_e4m3"}, {}, "fp8_e4m3"),
-        ("llama-2-7b", {}, {"key_dtype": "fp16"}, None),
-        ("llama-3-8b", {}, {"value_dtype": "fp8"}, "fp8"),
-        ("llama-3-8b", {}, {"key_dtype": "bf16"}, None),
-        ("qwen3.6-27b-nvfp4", {}, {"key_dtype": "bf16"}, "bfloat16"),
-        ("qwen3.6-27b-nvfp4", {}, {"key_dtype": "fp8"}, None),
+        ("llama-3-8b", {"kv_cache_dtype": "bf16"}, None, "bfloat16"),
+        ("llama-2-7b", {"kv_cache_dtype": "fp16"}, None, "float16"),
+        ("llama-3-8b", {"kv_cache_dtype": "fp8_e4m3"}, None, "fp8_e4m3"),
+        ("llama-2-7b", {}, "fp16", None),
+        ("llama-3-8b", {}, "fp8", "fp8"),
+        ("llama-3-8b", {}, "bf16", None),
+        ("qwen3.6-27b-nvfp4", {}, "bf16", "bfloat16"),
+        ("qwen3.6-27b-nvfp4", {}, "fp8", None),
     ],
 )
-def test_vllms_own_name_of_the_cache_type(model, flags, types, flag):
-    words = command(model, kv.engine("vllm", **flags), kv.Request(16, **types)).split()
+def test_vllms_own_name_of_the_cache_type(model, flags, asked, flag):
+    request = kv.Request(16, key_dtype=asked, value_dtype=asked)
+    words = command(model, kv.engine("vllm", **flags), request).split()
     assert ("--kv-cache-dtype" in words) == (flag is not None)
     assert flag is None or words[words.index("--kv-cache-dtype") + 1] == flag
 

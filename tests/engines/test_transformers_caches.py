@@ -111,7 +111,7 @@ def test_the_memory_behind_is_said_stepped_and_countable():
     assert sum(step.ideal_bytes for step in steps) == found.num_bytes
     assert sum(step.engine_bytes for step in steps) == found.storage_bytes
     assert [step.why for step in steps] == [
-        "8,192 slots instead of min(T, W) = 1,023",
+        "8,192 slots instead of min(T, 1,023) = 1,023",
         "the same",
     ]
     assert storage_differences(of(kv.load_model("llama-3-8b"), 8192)) == ()

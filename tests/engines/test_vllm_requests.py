@@ -21,6 +21,10 @@ def footprint(name, seq_len, engine=VLLM, parallelism=None, **request):
     return kv.footprint(named(name), asked, engine=engine, parallelism=spread)
 
 
+def both(name):
+    return {"key_dtype": name, "value_dtype": name}
+
+
 def tensors(fp, name):
     return [item for item in fp.items if item.row.tensor == name]
 
@@ -147,9 +151,8 @@ def test_one_more_token_is_counted_before_rounding():
     [
         ({}, {}, "bf16"),
         ({"kv_cache_dtype": "fp8_e5m2"}, {}, "fp8"),
-        ({}, {"key_dtype": "fp8", "value_dtype": "fp8"}, "fp8"),
-        ({}, {"key_dtype": "fp8"}, "fp8"),
-        ({"kv_cache_dtype": "bfloat16"}, {"key_dtype": "bf16"}, "bf16"),
+        ({}, both("fp8"), "fp8"),
+        ({"kv_cache_dtype": "bfloat16"}, both("bf16"), "bf16"),
     ],
 )
 def test_the_cache_type_is_the_flags_then_the_requests_then_the_models(
@@ -251,9 +254,11 @@ def test_one_request_must_fit_beside_the_null_block():
 @pytest.mark.parametrize(
     ("name", "engine", "request_types", "spread", "field"),
     [
-        ("llama-3-8b", {"kv_cache_dtype": "fp8"}, {"key_dtype": "bf16"}, {}, "kv_cache_dtype"),
-        ("llama-3-8b", {}, {"key_dtype": "fp8", "value_dtype": "bf16"}, {}, "value_dtype"),
-        ("llama-3-8b", {}, {"key_dtype": "q8_0"}, {}, "key_dtype"),
+        ("llama-3-8b", {"kv_cache_dtype": "fp8"}, both("bf16"), {}, "kv_cache_dtype"),
+        ("llama-3-8b", {}, {"key_dtype": "fp8", "value_dtype": "bf16"}, {}, "key_dtype"),
+        ("llama-3-8b", {}, {"key_dtype": "fp8"}, {}, "key_dtype"),  # one type for both
+        ("llama-3-8b", {}, {"value_dtype": "fp8"}, {}, "value_dtype"),
+        ("llama-3-8b", {}, both("q8_0"), {}, "key_dtype"),
         ("llama-3-8b", {}, {}, {"tensor_parallel_size": 3}, "tensor_parallel_size"),
         ("llama-3-8b", {"block_size": 24}, {}, {}, "block_size"),
         ("llama-3-8b", {"attention_backend": "FLASHMLA"}, {}, {}, "attention_backend"),

@@ -35,6 +35,13 @@ def test_no_model_type_no_number(model_type):
         model(model_type=model_type)
 
 
+@pytest.mark.parametrize("model_type", ["lla\u202ema", "llama\x1b[31m", 7])
+def test_a_model_type_is_a_name(model_type):
+    with pytest.raises(UnsupportedModel, match="expected the name of an architecture") as caught:
+        model(model_type=model_type)
+    assert str(caught.value).isprintable()
+
+
 def test_an_unknown_type_of_the_plain_kind_is_computed_as_an_assumption():
     spec = model(model_type="acme", rms_norm_eps=1e-5, rope_theta=5e5, vocab_size=1000)
     assert counted(spec) == {"full_attention": 4}

@@ -46,7 +46,7 @@ def test_the_formula_has_a_row_a_layer_type_and_adds_up():
     assert "10,737,418,240" in text
     assert "436,207,616" in text
     assert "11,173,625,856" in text
-    assert "1,024 = min(T, W)" in text
+    assert "1,024 = min(T, 1,024)" in text
 
 
 def test_rows_beyond_a_dozen_are_folded_and_counted():

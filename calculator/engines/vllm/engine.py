@@ -14,7 +14,7 @@ from calculator.engines.base import Engine
 from calculator.engines.vllm.blocks import most_held
 from calculator.engines.vllm.command import vllm_serve
 from calculator.engines.vllm.flags import check_flags
-from calculator.engines.vllm.formats import cache_format
+from calculator.engines.vllm.formats import cache_format, one_for_both
 from calculator.engines.vllm.items import blocks_held, items_of
 from calculator.engines.vllm.limits import check_prefix, lighter_than, limit_of, longer_than
 from calculator.engines.vllm.notes import device_notes, notes
@@ -70,14 +70,7 @@ class Vllm(Engine):
     def dtypes(self, model: ModelSpec, request: Request) -> CacheDtypes:
         """Flag, else request, else the checkpoint's or the model's; one for keys and values."""
         flag = cache_format(self.kv_cache_dtype)
-        asked = {t for t in (request.key_dtype, request.value_dtype) if t}
-        if len(asked) > 1:
-            raise InvalidInput(
-                f"key_dtype is {request.key_dtype} and value_dtype {request.value_dtype}; vLLM has "
-                "one type for both, --kv-cache-dtype.",
-                field="value_dtype",
-            )
-        wanted = next(iter(asked), None)
+        wanted = one_for_both(request.key_dtype, request.value_dtype)
         if flag and wanted and flag != wanted:
             raise InvalidInput(
                 f"kv_cache_dtype is {self.kv_cache_dtype}, but the request asks for {wanted}; "
@@ -88,7 +81,7 @@ class Vllm(Engine):
             basis = f"Cache type {flag}: --kv-cache-dtype {self.kv_cache_dtype}."
             return CacheDtypes(flag, flag, basis)
         if wanted:
-            name = cache_format(wanted, field="key_dtype" if request.key_dtype else "value_dtype")
+            name = cache_format(wanted, field="key_dtype")
             return CacheDtypes(str(name), str(name), "")
         auto, basis = self.auto_dtype(model)
         return CacheDtypes(auto, auto, f"Cache type auto: {auto}, {basis}.")

@@ -52,6 +52,19 @@ def cache_format(flag: object, *, field: str = "kv_cache_dtype") -> str | None:
     return FLAGS[flag]
 
 
+def one_for_both(key: str | None, value: str | None) -> str | None:
+    """What a request asks of keys and values, which vLLM stores in one type; None is auto."""
+    if key == value:
+        return key
+    field, asked, rest = ("key", key, value) if key else ("value", value, key)
+    other = "value" if key else "key"
+    raise InvalidInput(
+        f"{field}_dtype is {asked} and the {other}s' is {rest or 'auto'}; vLLM has one type for "
+        "both, --kv-cache-dtype.",
+        field=f"{field}_dtype",
+    )
+
+
 def spelled(flag: str, cache_type: str) -> str:
     """vLLM's name of a cache type: of the flag that was given, else of the type decided on.
 

@@ -108,7 +108,7 @@ def _type_of(config: Mapping[str, Any]) -> str | None:
     found = config.get("model_type")
     if found is None or found == "":
         return None
-    if not isinstance(found, str):
+    if not isinstance(found, str) or not found.isprintable():
         raise UnsupportedModel(
             f"model_type is {shown(found)}; expected the name of an architecture, such as "
             f"{next(iter(FAMILIES))}.",
