@@ -21,6 +21,7 @@ from ui.guard import guarded  # noqa: E402
 from ui.link import arrived, hold_across, read_link  # noqa: E402
 from ui.markup import Html, esc, show  # noqa: E402
 from ui.navigation import pages  # noqa: E402
+from ui.pasted import keep_in_address  # noqa: E402
 from ui.scenario import inputs  # noqa: E402
 from ui.server import keep_imports_out_of_collections  # noqa: E402
 from ui.theme import is_dark, picture, style_sheet  # noqa: E402
@@ -38,6 +39,7 @@ if notes := st.session_state["link_notes"]:
     lines = "".join(f"<p>{esc(sentence)}</p>" for sentence in notes)
     show(f'<div class="notice" role="status">{lines}</div>')
 page.run()
+keep_in_address()
 listener.listen()
 arrived()
 keep_imports_out_of_collections()

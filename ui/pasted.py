@@ -57,6 +57,17 @@ def keep(found: str) -> None:
     st.session_state["model"] = name
 
 
+def keep_in_address() -> None:
+    """What was brought is in the address while it is chosen, so that a reload still has it."""
+    found = text()
+    code = link_code(found) if found else ""
+    if code != st.query_params.get(PARAMETER, ""):
+        if code:
+            st.query_params[PARAMETER] = code
+        else:
+            del st.query_params[PARAMETER]
+
+
 def popover() -> None:
     """Paste or upload, made when it is opened; what was typed stays, an error is a sentence."""
     if typed := st.session_state.get("config_text"):

@@ -12,7 +12,7 @@ from calculator.catalog import load_named, preset_paths
 from calculator.devices import devices
 from calculator.dtypes import CACHE_DTYPES, WEIGHT_DTYPES
 from calculator.engines import ENGINES
-from calculator.errors import CalculatorError
+from calculator.errors import CalculatorError, InvalidInput
 from calculator.scenario import scenario
 from calculator.units import parse_count, parse_tokens
 from ui import hub, pasted
@@ -213,6 +213,10 @@ def problem_with(name: str, text: str) -> tuple[str, str]:
     try:
         if name == "model":
             # one that was brought, or is the Hub's, is shown as refused where it is refused
+            if text in pasted.SLOTS and not pasted.text_of(text):
+                raise InvalidInput(
+                    f"model is {text}, and the link does not hold what was brought; bring it again."
+                )
             if not pasted.text_of(text) and not hub.is_hub_name(text):
                 load_named(text)
         elif name in LIMITS:

@@ -11,6 +11,7 @@ from tests.ui.test_plan import TINY_LLAMA, UNKNOWN, pasted
 from ui.answer import answer
 from ui.blocks.verdict import copies
 from ui.link import link_query
+from ui.pasted import link_code
 from ui.scenario import DEFAULTS
 
 SCENARIOS = [
@@ -105,10 +106,8 @@ def test_what_the_core_writes_in_other_words_the_page_reads():
 
 @pytest.mark.parametrize("config", [TINY_LLAMA, UNKNOWN])
 def test_a_pasted_configuration_travels_in_the_link(config):
-    from ui import pasted as configurations
-
     page = pasted(json.dumps(config))
-    code = configurations.link_code(page.session_state["pasted"])
+    code = link_code(page.session_state["pasted"])
     assert len(code) < 300
     again = opened(model="pasted-config", config=code)
     assert not again.exception
@@ -172,3 +171,20 @@ def test_an_empty_share_shows_the_devices_own(device, hint):
     assert "share" not in [box.key for box in page.text_input]
     page.session_state["other_needs"] = True
     assert page.run().text_input(key="share").placeholder == hint
+
+
+def test_what_the_link_does_not_hold_is_said():
+    page = opened(model="pasted-config", device="none")
+    (note,) = page.session_state["link_notes"]
+    assert note.startswith("model is pasted-config, and the link does not hold what was brought")
+    assert sentence(page).startswith("Llama-3.1-8B")
+
+
+def test_the_address_holds_what_was_brought_while_it_is_chosen():
+    page = pasted(json.dumps(TINY_LLAMA))
+    held = link_code(page.session_state["pasted"])
+    assert page.query_params["config"] == held
+    typed(page, model="llama-3-8b")
+    assert "config" not in page.query_params
+    typed(page, model="pasted-config")
+    assert page.query_params["config"] == held
