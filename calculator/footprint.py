@@ -87,6 +87,11 @@ class Footprint:
         basis = self.engine.dtypes(self.model, self.request).basis
         found = [basis] if basis else []
         found += self.engine.assumptions_on(self.model, self.request, self.parallelism)
+        if self.model.read_from:
+            found.append(
+                "The published configuration was not read: the model's figures are from "
+                f"{self.model.read_from}."
+            )
         found += self.model.assumptions
         behind = self.storage_bytes
         if behind != self.num_bytes:
@@ -133,6 +138,7 @@ class Footprint:
                 "name": model.name,
                 "model_type": model.model_type,
                 "source": model.source,
+                "read_from": model.read_from,
             },
             "request": {
                 "seq_lens": list(self.request.seq_lens or seq_lens),

@@ -37,6 +37,8 @@ class ModelSpec:
     caches: tuple[tuple[str, tuple[LayerCache, ...]], ...]
     dtype: str = "bf16"
     source: str = ""
+    read_from: str = ""
+    """What was read in place of the configuration at `source`; empty: a file as published."""
     revision: str = ""
     checked: str = ""
     max_position_embeddings: int | None = None

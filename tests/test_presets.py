@@ -1,10 +1,13 @@
 """Every preset: a source, a date, and the numbers that are published or known exactly."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import calculator as kv
 from calculator.catalog import aliases, find_preset, load_model, preset_paths, presets
+from calculator.errors import CalculatorError
 from tests.importers.configs import num_bytes
 
 MUST_EXIST = """
@@ -79,3 +82,44 @@ def test_aliases_lead_to_presets():
 )
 def test_parameters_are_what_the_checkpoint_holds(name, parameters):
     assert load_model(name).num_parameters == parameters
+
+
+FACTS = Path(__file__).parents[2] / "shared/facts"
+READ_FROM = re.compile(
+    r"(tables and code of other projects|an edited copy of the configuration); "
+    r"([2-9])( projects)? agree on layers, heads and head_dim"
+)
+
+
+@pytest.mark.parametrize("preset", presets(), ids=lambda m: m.id)
+def test_nothing_is_claimed_of_a_configuration_that_was_not_read(preset):
+    if preset.read_from:
+        assert READ_FROM.fullmatch(preset.read_from)
+        assert "the configuration" not in " ".join(preset.assumptions).lower()
+    sentences = kv.footprint(preset, request_of(preset)).assumptions
+    assert any("configuration was not read" in s for s in sentences) == bool(preset.read_from)
+
+
+@pytest.mark.parametrize("preset", presets(), ids=lambda m: m.id)
+def test_a_type_is_assumed_or_the_models_own_never_both(preset):
+    for engine in ("ideal", "vllm", "transformers"):
+        try:
+            found = kv.footprint(preset, request_of(preset), kv.engine(engine))
+            text = " ".join(found.assumptions)
+        except CalculatorError:  # an engine need not run every model
+            continue
+        assumed = dict(preset.provenance)["dtype"] == "assumed"
+        assert ("bf16 is assumed" in text) == assumed
+        assert not (assumed and re.search("the model's own(?! code)", text))
+
+
+def request_of(preset):
+    return kv.Request(1, encoder_seq_len=1 if preset.has_encoder else None)
+
+
+@pytest.mark.skipif(not FACTS.is_dir(), reason=f"{FACTS} is not there")
+@pytest.mark.parametrize("preset", presets(), ids=lambda m: m.id)
+def test_a_preset_says_so_where_its_file_is_not_as_published(preset):
+    name = preset.source.removeprefix("https://huggingface.co/").replace("/", "__") + ".json"
+    (path,) = (FACTS / "configs").rglob(name)
+    assert bool(preset.read_from) == (path.parent.name in ("_derived", "_edited"))

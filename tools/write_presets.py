@@ -3,8 +3,9 @@
     python tools/write_presets.py CONFIGS_FOLDER MODELS_TABLE
 
 CONFIGS_FOLDER holds config.json files named Organisation__Model.json, also in folders below it.
-MODELS_TABLE is a Markdown table with the columns "HF id", "max pos", "params total / active" and
-"verified by n". A row confirmed by fewer than two sources, or recalled, gets no preset.
+MODELS_TABLE is a Markdown table with the columns "HF id", "max pos", "params total / active",
+"sources" and "verified by n". A row confirmed by fewer than two sources, or recalled, gets no
+preset. One whose sources do not begin with [verbatim] gets a preset that says what was read.
 """
 
 from __future__ import annotations
@@ -69,6 +70,11 @@ WEIGHTS_BYTES = {
 }
 
 
+# What a file is that is not the published one, and how many transcriptions agree on its model.
+TABLES = "tables and code of other projects; {} agree on layers, heads and head_dim"
+COPY = "an edited copy of the configuration; {} projects agree on layers, heads and head_dim"
+
+
 class Row(NamedTuple):
     """What the table says of a model beside its cache."""
 
@@ -77,6 +83,8 @@ class Row(NamedTuple):
     num_parameters: int | None
     num_active_parameters: int | None
     is_confirmed: bool
+    read_from: str
+    """What its file is when it is not the published one; else empty."""
 
 
 def main(configs: Path, table: Path) -> None:
@@ -102,15 +110,29 @@ def write_preset(row: Row, path: Path) -> None:
 
 
 def with_facts(model: ModelSpec, row: Row) -> ModelSpec:
+    provenance = dict(model.provenance)
+    if row.max_position_embeddings not in (None, model.max_position_embeddings):
+        provenance["max_position_embeddings"] = "tables of other projects"
     return replace(
         model,
         source=f"https://huggingface.co/{row.hub_id}",
+        read_from=row.read_from,
+        assumptions=tuple(of_what_was_read(a, row.read_from) for a in model.assumptions),
+        provenance=tuple(provenance.items()),
         checked=CHECKED,
         max_position_embeddings=row.max_position_embeddings or model.max_position_embeddings,
         num_parameters=row.num_parameters,
         num_active_parameters=row.num_active_parameters,
         weights_bytes=WEIGHTS_BYTES.get(row.hub_id),
     )
+
+
+def of_what_was_read(assumption: str, read_from: str) -> str:
+    """The same sentence, claiming nothing of a published configuration that was not read."""
+    if not read_from:
+        return assumption
+    plain = assumption.replace("The configuration", "What was read")
+    return plain.replace("the configuration", "what was read")
 
 
 def model_name(hub_id: str) -> str:
@@ -146,7 +168,16 @@ def row_of(line: list[str], column: dict[str, int]) -> Row:
         parameters(total) if known or "active recalled" in active else None,
         parameters(active) if known else None,
         int(verified.split()[0]) >= 2 and not re.search("RECALLED|needs? a second check", notes),
+        read_from(line[column["sources"]], int(verified.split()[0])),
     )
+
+
+def read_from(sources: str, num_agreeing: int) -> str:
+    """[derived] from another repository's config.json is a copy, too, only more edited."""
+    if sources.startswith("[verbatim]"):
+        return ""
+    is_copy = re.match(r"\[edited copy\]|\[derived\] github:\S+\.json@", sources)
+    return (COPY if is_copy else TABLES).format(num_agreeing)
 
 
 def parameters(text: str) -> int | None:

@@ -47,8 +47,9 @@ def _model(source: str) -> ModelSpec:
 def document(model: ModelSpec) -> dict[str, Any]:
     """The JSON of `kvcalc import --json`: the preset's record, its layers counted."""
     keys = (
-        "id", "name", "model_type", "source", "num_hidden_layers", "max_position_embeddings",
-        "dtype", "weights_dtype", "kv_cache_dtype", "num_parameters", "num_active_parameters",
+        "id", "name", "model_type", "source", "read_from", "num_hidden_layers",
+        "max_position_embeddings", "dtype", "weights_dtype", "kv_cache_dtype", "num_parameters",
+        "num_active_parameters",
     )  # fmt: skip
     return {
         "schema_version": 1,
@@ -78,6 +79,8 @@ def _summary(model: ModelSpec) -> str:
         for cache in group.caches or (None,)
     ]
     lines.append(table(["layer type", "layers", "what each keeps"], rows))
+    if model.read_from:
+        lines += ["", f"Read from {model.read_from}."]
     if model.provenance:
         lines += ["", table(["figure", "comes from"], [list(pair) for pair in model.provenance])]
     if model.assumptions:

@@ -44,8 +44,9 @@ def _rates(model: ModelSpec) -> tuple[int, int | str]:
 def document(found: tuple[ModelSpec, ...]) -> dict[str, object]:
     """The JSON of `kvcalc presets --json` and of the API."""
     keys = (
-        "id", "name", "model_type", "source", "revision", "checked", "num_hidden_layers",
-        "max_position_embeddings", "dtype", "num_parameters", "num_active_parameters",
+        "id", "name", "model_type", "source", "read_from", "revision", "checked",
+        "num_hidden_layers", "max_position_embeddings", "dtype", "num_parameters",
+        "num_active_parameters",
     )  # fmt: skip
     return {
         "schema_version": 1,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, assert_never
 
 from calculator.dtypes import CACHE_DTYPES, Dtype
 from calculator.engines.accelerators import Accelerator
-from calculator.engines.answers import CacheDtypes, Demand
+from calculator.engines.answers import CacheDtypes, Demand, model_dtype
 from calculator.engines.rows import plan
 from calculator.errors import InvalidInput
 from calculator.items import Item
@@ -112,7 +112,7 @@ class Engine:
         """(element type, where it comes from) when nobody asked for one."""
         if model.kv_cache_dtype:
             return model.kv_cache_dtype, "from the checkpoint's cache quantisation"
-        return model.dtype, "the model's own; its checkpoint names no cache quantisation"
+        return model_dtype(model)
 
     def slots(self, growth: Growth, seq_len: int, encoder_seq_len: int) -> int:
         """Slots stored for one sequence of `seq_len` tokens seen."""

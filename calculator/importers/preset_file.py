@@ -9,8 +9,8 @@ from calculator.dtypes import WEIGHT_DTYPES, dtype
 from calculator.errors import InvalidInput, SourceUnavailable, shown
 
 MAX_BYTES = 2**20
-TEXTS = ("id", "name", "model_type", "dtype", "source", "revision", "weights_dtype",
-         "kv_cache_dtype")  # fmt: skip
+TEXTS = ("id", "name", "model_type", "dtype", "source", "read_from", "revision",
+         "weights_dtype", "kv_cache_dtype")  # fmt: skip
 LISTS = ("layer_types", "assumptions")
 
 

@@ -28,7 +28,7 @@ def preset_text(model: ModelSpec) -> str:
     ]
     lines += [
         f"{n} = {toml_value(getattr(model, n))}"
-        for n in ("source", "revision")
+        for n in ("source", "read_from", "revision")
         if getattr(model, n)
     ]
     if model.checked:

@@ -34,3 +34,12 @@ def test_the_filter_reads_names_and_kinds():
     assert "Llama-3-8B<" not in text
     page.text_input(key="filter_models").set_value("no such model").run()
     assert "No preset matches" in markup(page)
+
+
+def test_a_row_says_when_the_published_configuration_was_not_read():
+    page = catalogue()
+    assert markup(page).count(">†</span>") == sum(bool(m.read_from) for m in presets())
+    assert "† The published configuration was not read" in plain(markup(page))
+    page.text_input(key="filter_models").set_value("edited copy llama-3").run()
+    assert "Llama-3-8B<" in markup(page)
+    assert "Gemma-3-27B" not in markup(page)

@@ -28,6 +28,14 @@ MODEL_HEAD = (
 DEVICE_HEAD = ("device", "form", "memory", "visible to programs", "bandwidth", "basis", "checked")
 
 
+MARK = "†"
+LEGEND = (
+    f"{MARK} The published configuration was not read: the figures are from tables and code of "
+    "other projects, or from an edited copy. The mark says which; Plan does too, under Where each "
+    "number comes from."
+)
+
+
 def show_heading() -> None:
     text = f"{len(presets())} models and {len(devices())} devices, each with where it is from."
     markup.show(f'<h1 class="sentence top">{esc(text)}</h1>')
@@ -51,6 +59,7 @@ def show_models(options: dict[str, str]) -> None:
     numbers = (1, 3, 4, 5, 6, 7, 8)
     markup.show(
         f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers, classes="named")}</div>'
+        f'<p class="muted">{esc(LEGEND)}</p>'
     )
 
 
@@ -74,7 +83,8 @@ def _matches(text: str, words: str) -> bool:
 
 def _words(model: ModelSpec) -> str:
     labels = {c.label for g in model.layer_groups for c in g.caches}
-    return f"{model.id} {model.name} {model.model_type} {model.source} {' '.join(sorted(labels))}"
+    names = f"{model.id} {model.name} {model.model_type} {model.source} {model.read_from}"
+    return f"{names} {' '.join(sorted(labels))}"
 
 
 def _link(label: str, options: dict[str, str], **changed: str) -> str:
@@ -90,6 +100,8 @@ def _model_row(model: ModelSpec, options: dict[str, str]) -> list[str]:
         source = (
             f'<a href="{source}" target="_blank" rel="noopener">{esc(_short(model.source))}</a>'
         )
+    if model.read_from:
+        source += f' <span class="muted" title="{esc(model.read_from)}">{MARK}</span>'
     return [
         _link(model.name, options, model=model.id),
         f"{model.num_hidden_layers:,}",

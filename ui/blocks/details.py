@@ -48,6 +48,7 @@ def sources_html(shown: Answer) -> str:
         source = f'<a href="{source}" target="_blank" rel="noopener">{source}</a>'
     facts = [("Model", f"{esc(model.name)}, <code>{esc(model.model_type)}</code>")]
     facts += [("Source", source)] if model.source else []
+    facts += [("Read from", esc(model.read_from))] if model.read_from else []
     facts += [("Revision", esc(model.revision))] if model.revision else []
     facts += [("Checked", esc(model.checked))] if model.checked else []
     device = shown.found.budget.device if shown.found else None

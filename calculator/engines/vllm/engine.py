@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from calculator.engines.accelerators import Accelerator
-from calculator.engines.answers import CacheDtypes, Demand
+from calculator.engines.answers import CacheDtypes, Demand, model_dtype
 from calculator.engines.arguments import check_arguments
 from calculator.engines.base import Engine
 from calculator.engines.vllm.blocks import most_held
@@ -97,7 +97,7 @@ class Vllm(Engine):
             return "fp8", f"in DeepSeek's packed rows ({source})"
         if model.dtype == "fp32":
             return "bf16", "the model's fp32 run in 16 bit (config/model.py:_resolve_auto_dtype)"
-        return model.dtype, "the model's own; its checkpoint names no cache quantisation"
+        return model_dtype(model)
 
     def prefix_caching(self, model: ModelSpec) -> bool:
         """On unless switched off, but never for models of states alone or with an encoder.

@@ -53,7 +53,7 @@ def model_from_header(
         source=source,
         max_position_embeddings=m.count_or_none("context_length", at_most=MAX_TOKENS),
         assumptions=(_BASIS, *m.assumptions, *weights.notes),
-        provenance=tuple(m.provenance.items()),
+        provenance=(*m.provenance.items(), ("dtype", "assumed")),
         num_parameters=weights.num_parameters,
         weights_bytes=weights.num_bytes,
         weights_dtype=weights.dtype,
