@@ -58,6 +58,12 @@ NULL_WINDOW = {
     "mistralai/Mistral-Small-24B-Instruct-2501", "mistralai/Ministral-8B-Instruct-2410",
 }  # fmt: skip
 
+# Files that leave out the type, which copies of the published one in two other projects have.
+DTYPES = {
+    "meta-llama/Meta-Llama-3-8B-Instruct": "bfloat16",
+    "meta-llama/Llama-2-70b-hf": "float16",
+    "Qwen/Qwen2.5-7B-Instruct": "bfloat16",
+}
 
 # Bytes of checkpoints that keep some weights in one type and some in another, experts in MXFP4
 # (24 or 36 layers × 32 or 128 experts × 3 × 2880² weights) and the rest in bf16; the model card
@@ -101,6 +107,8 @@ def write_preset(row: Row, path: Path) -> None:
     config = read_json(path)
     if row.hub_id in NULL_WINDOW:
         config["sliding_window"] = None
+    if row.hub_id in DTYPES:
+        config["torch_dtype"] = DTYPES[row.hub_id]
     name = model_name(row.hub_id)
     model = with_facts(model_from_config(config, id=name.lower(), name=name), row)
     organisation = row.hub_id.split("/")[0]
@@ -111,6 +119,8 @@ def write_preset(row: Row, path: Path) -> None:
 
 def with_facts(model: ModelSpec, row: Row) -> ModelSpec:
     provenance = dict(model.provenance)
+    if row.hub_id in DTYPES:
+        provenance["dtype"] = "torch_dtype in two other copies"
     if row.max_position_embeddings not in (None, model.max_position_embeddings):
         provenance["max_position_embeddings"] = "tables of other projects"
     return replace(

@@ -59,7 +59,7 @@ def show_models(options: dict[str, str]) -> None:
     numbers = (1, 3, 4, 5, 6, 7, 8)
     markup.show(
         f'<div class="catalogue">{table(MODEL_HEAD, rows, right=numbers, classes="named")}</div>'
-        f'<p class="muted">{esc(LEGEND)}</p>'
+        f'<p class="under">{esc(LEGEND)}</p>'
     )
 
 
