@@ -49,6 +49,14 @@ def health(request: HttpRequest) -> Response:
     return PlainTextResponse("ok")
 
 
+def no_such_path(request: HttpRequest) -> dict[str, Any]:
+    """Refuses what is left: the page's server would answer it with the page."""
+    raise SourceUnavailable(
+        f"{shown(request.url.path)} is no path of the API; there are {', '.join(PATHS)}.",
+        field="path",
+    )
+
+
 def _options(request: HttpRequest) -> dict[str, Any]:
     """Query parameters as option texts; a name given twice is refused, but for `set`."""
     if len(request.url.query) > MAX_QUERY:
@@ -94,3 +102,5 @@ routes = [
     Route("/api/v1/devices", _json(all_devices)),
     Route("/healthz", health),
 ]
+PATHS = [route.path for route in routes]
+routes += [Route(path, _json(no_such_path)) for path in ("/api", "/api/{rest:path}")]

@@ -51,6 +51,26 @@ def test_errors_are_json_with_the_field(query, status, field):
     assert found.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/api", "/api/", "/api/anything", "/api/v1/nope", "/api/v1/estimate/", "/api/v2/estimate",
+     "/api/v1/embed/llama-3-8b.svg"],
+)  # fmt: skip
+def test_a_path_that_is_not_there_is_404_with_those_that_are(path):
+    found = client.get(path)
+    assert found.status_code == 404
+    assert found.json()["error"] == {
+        "type": "SourceUnavailable",
+        "message": f"'{path}' is no path of the API; there are /api/v1/estimate, /api/v1/presets, "
+        "/api/v1/devices, /healthz.",
+        "field": "path",
+    }
+
+
+def test_other_methods_on_a_path_that_is_there_are_405():
+    assert client.post("/api/v1/estimate").status_code == 405
+
+
 def test_presets_devices_and_health():
     assert get("presets").json()["presets"]
     assert len(get("devices").json()["devices"]) >= 50
