@@ -12,6 +12,7 @@ from calculator.catalog import load_model
 from calculator.engines import engine as engine_named
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput, shown
+from calculator.flags import flag_texts, flag_values
 from calculator.footprint import Footprint, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism
@@ -119,20 +120,23 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
     `model` stands in for `options["model"]` where it is no name, such as a pasted configuration.
     Raises InvalidInput naming the option, its value and what is allowed.
     """
-    given = {k: v for k, v in options.items() if v is not None and v != "" and v != ()}
-    for name in given:
+    given = {k: v for k, v in options.items() if v is not None and v != ()}
+    for name, value in given.items():
         if name not in ESTIMATE_OPTIONS + CAPACITY_OPTIONS:
             raise InvalidInput(f"{shown(name)} is no option.", field=name)
+        if value == "":
+            raise InvalidInput(f"{name} is empty; give a value or leave it out.", field=name)
     if model is None:
         if "model" not in given:
             raise InvalidInput("model is missing; give a preset, a file or a name.", field="model")
         model = load_model(str(given["model"]))
+    if "set" in given:
+        given["set"] = flag_texts(given["set"])
     request, notes = _request(given, model)
     notes += _unused(given, model)
-    flags = dict(_flag(text) for text in _listed(given.get("set", ())))
     device, num_devices, capacity_options = _capacity_options(given)
     parallelism = _parallelism(given, num_devices)
-    engine = engine_named(str(given.get("engine", "ideal")), **flags)
+    engine = engine_named(str(given.get("engine", "ideal")), **flag_values(given.get("set", ())))
     _check_decoded(engine, request)
     return Scenario(
         options=tuple((k, text) for k, v in given.items() for text in _listed(v)),
@@ -283,13 +287,3 @@ def parse_share(text: object) -> float:
 
 def _listed(value: Any) -> list[str]:
     return [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
-
-
-def _flag(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise InvalidInput(f"set is {shown(text)}; expected FLAG=VALUE.", field="set")
-    if value.lower() in ("true", "false"):
-        return name, value.lower() == "true"
-    digits = value.removeprefix("-")
-    return name, int(value) if digits.isascii() and digits.isdigit() and len(digits) < 40 else value

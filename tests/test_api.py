@@ -26,6 +26,19 @@ def test_a_device_brings_the_verdict():
     assert found["verdict"] == "fits"
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "set=block_size=32&set=max_num_batched_tokens=2048",
+        "set=block_size=32,max_num_batched_tokens=2048",  # as the page writes them
+        "set=block-size=32,+max-num-batched-tokens=2048",  # as vLLM writes them
+    ],
+)
+def test_flags_may_come_in_one_text_and_with_hyphens(flags):
+    engine = get(f"estimate?model=llama-3-8b&engine=vllm&{flags}").json()["engine"]
+    assert (engine["block_size"], engine["max_num_batched_tokens"]) == (32, 2048)
+
+
 def test_a_permalinks_version_is_no_parameter_to_refuse():
     assert get("estimate?model=llama-3-8b&v=1").status_code == 200
 
@@ -41,6 +54,8 @@ def test_a_permalinks_version_is_no_parameter_to_refuse():
         ("model=llama-3-8b&context=-5", 400, "context"),
         ("model=llama-3-8b&context=1&context=2", 400, "context"),
         ("model=llama-3-8b&colour=red", 400, "colour"),
+        ("model=llama-3-8b&engine=vllm&set=block_size=16&set=block-size=32", 400, "block_size"),
+        ("model=llama-3-8b&engine=vllm&set=block_size=16,block_size=16", 400, "block_size"),
         ("model=llama-3-8b&" + "x" * 9000, 400, "query"),
     ],
 )

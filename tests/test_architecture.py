@@ -31,7 +31,7 @@ STEPS = (
     ("differences",),
     ("search",),
     ("capacity", "fixes", "speed", "logs", "workload"),
-    ("scenario", "verdict"),
+    ("scenario", "verdict", "flags"),
     ("verify",),
     ("lesson", "claims"),
     ("charts", "exports"),

@@ -102,6 +102,10 @@ def test_max_is_the_models_maximum():
         ({"model": "llama3-8bb"}, r"did you mean llama3-8b\?$"),
         ({"set": ["nope=1"]}, "'nope' is no option"),
         ({"set": ["nope"]}, "expected FLAG=VALUE"),
+        ({"set": ""}, "set is empty"),
+        ({"set": ","}, "set is ''; expected FLAG=VALUE"),
+        ({"context": ""}, "context is empty; give a value or leave it out"),
+        ({"set": ["block_size=16", "block-size=32"]}, "'block_size' is given twice"),
         (
             {"engine": "transformers", "kv_dtype": None, "set": ["decoded_tokens=50000"]},
             "of 32,768 tokens at most 32,767 come one by one",

@@ -59,8 +59,6 @@ OF_AN_ENGINE = ("set", "pp", "dp", "dcp", "devices", "engine")
 @lru_cache(maxsize=512)
 def _answer(options: tuple[tuple[str, str], ...], model: ModelSpec) -> Answer:
     given: dict[str, object] = dict(options)
-    if "set" in given:
-        given["set"] = [text.strip() for text in str(given["set"]).split(",") if text.strip()]
     if given.get("device") == "none":
         del given["device"]
     if not model.has_encoder:

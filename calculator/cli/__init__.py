@@ -27,6 +27,10 @@ OK, CHECK_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 class Parser(argparse.ArgumentParser):
     """argparse that reports every mistake as one line on standard error."""
 
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self.register("action", None, _Once)
+
     def error(self, message: str) -> NoReturn:
         raise InvalidInput(message)
 
@@ -80,6 +84,19 @@ def _run(words: list[str]) -> int:
     result: int = command.run(parser.parse_args(rest))
     sys.stdout.flush()
     return result
+
+
+class _Once(argparse.Action):
+    """Stores a value; argparse itself would let the last of two win without a word."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: Any = None
+    ) -> None:
+        given = namespace.__dict__.setdefault("given", set())
+        if option in given:
+            parser.error(f"{option} is given twice; leave one out.")
+        given |= {option} if option else set()
+        setattr(namespace, self.dest, values)
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -40,7 +40,10 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     _add(parser, "--v-dtype", "TYPE", "element type of values")
     _add(parser, "--engine", "NAME", "whose allocation rules (default ideal)")
     parser.add_argument(
-        "--set", action="append", metavar="FLAG=VALUE", help="a flag of the engine; may be repeated"
+        "--set",
+        action="append",
+        metavar="FLAG=VALUE",
+        help="a flag of the engine; several with commas, or repeated",
     )
     _add(parser, "--tp", "N", "tensor_parallel_size")
     _add(parser, "--pp", "N", "pipeline_parallel_size")

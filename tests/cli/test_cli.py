@@ -136,6 +136,21 @@ def test_an_error_names_the_option_that_was_typed(words, said, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("--context", "8k", "--context=16k"), "--context is given twice"),
+        (("--engine", "vllm", "--set", "block_size=16", "--set", "block-size=32"),
+         "'block_size' is given twice"),
+    ],
+)  # fmt: skip
+def test_what_is_given_twice_is_refused(words, said, capsys):
+    from calculator.cli import main
+
+    assert main(["estimate", "llama-3-8b", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
         (("--encoder-context", "9"), "encoder_context is 9, but Llama-3-8B has no encoder"),
         (("--weights-dtype", "fp8", "--weights-bytes", "9GB"), "not allowed with"),
     ],

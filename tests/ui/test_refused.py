@@ -48,6 +48,7 @@ def test_a_type_the_engine_cannot_run_can_be_taken_back():
         ({"dcp": "2"}, "decode-context parallel"),
         ({"set": "foo=1"}, "flags"),
         ({"set": "block_size=7"}, "flags"),
+        ({"set": ["block_size=16", "block-size=32"]}, "flags"),
         ({"pp": "3"}, "pipeline parallel"),
         ({"dp": "3"}, "data parallel"),
         ({"model": "llama-3-70b", "devices": "3"}, "number of devices"),

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from calculator.errors import CalculatorError, UnsupportedModel
+from calculator.flags import flag_name, flag_texts
 from calculator.footprint import IDEAL
 from ui import hub, markup, pasted
 from ui.answer import answer, flags_of, model_of
@@ -164,7 +165,7 @@ OPTIONS = {
 def wrong_options(error: CalculatorError, options: dict[str, str]) -> tuple[str, ...]:
     """The inputs whose change can help, as far as the error names one."""
     field = error.field or ""
-    told = [flag.partition("=")[0].strip() for flag in options.get("set", "").split(",")]
+    told = [flag_name(text) for text in flag_texts(options.get("set", ""))]
     if field in told or (field in flags_of(options["engine"]) and field not in OPTIONS):
         return ("set",)
     return OPTIONS.get(field, (field,) if field in LABELS else ())
