@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from calculator.catalog import read_data
 from calculator.errors import InvalidInput, shown
-from calculator.units import MAX_BYTES, checked_int, parse_bytes
+from calculator.units import MAX_BYTES, WHOLE, checked_int, parse_bytes
 
 MemoryBasis = Literal["driver", "driver, recalled", "nominal", "typed by the user"]
 BASIS = {
@@ -122,7 +122,7 @@ def load_device(text: object) -> Device:
     )
 
 
-_TYPED = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*([kmgt])(i?)b", re.ASCII | re.IGNORECASE)
+_TYPED = re.compile(rf"({WHOLE}(?:\.\d+)?)\s*([kmgt])(i?)b", re.ASCII | re.IGNORECASE)
 
 
 def _typed(text: str) -> Device | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from calculator.units import MAX_TOKENS, checked_int
+
 
 def textbook(
     num_hidden_layers: int,
@@ -26,5 +28,13 @@ def textbook(
 
     Source: Pope et al., arXiv:2211.05102 §2.1; Ainslie et al., arXiv:2305.13245 for H.
     """
+    for name, value in (
+        ("num_hidden_layers", num_hidden_layers),
+        ("num_key_value_heads", num_key_value_heads),
+        ("head_dim", head_dim),
+        ("bytes_per_element", bytes_per_element),
+    ):
+        checked_int(name, value)
+    checked_int("seq_len", seq_len, at_most=MAX_TOKENS)
     L, T, H, D, b = num_hidden_layers, seq_len, num_key_value_heads, head_dim, bytes_per_element
     return 2 * L * T * H * D * b

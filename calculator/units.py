@@ -17,7 +17,9 @@ _BYTE_UNITS = {
     "": 1, "b": 1, "kb": KB, "mb": MB, "gb": GB, "tb": TB,
     "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB,
 }  # fmt: skip
-_NUMBER = r"(\d[\d_,]*(?:\.\d+)?)(?:e(\d{1,3}))?\s*([a-z]*)"
+WHOLE = r"(?:\d{1,3}(?:,\d{3}){1,12}|\d{1,3}(?:_\d{3}){1,12}|\d{1,40})"
+"""Digits, or groups of three: `1,5` is a decimal to some, so it is not 15."""
+_NUMBER = rf"({WHOLE}(?:\.\d+)?)(?:e(\d{{1,3}}))?\s*([a-z]*)"
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -116,7 +118,7 @@ def parse_tokens(field: str, text: object) -> int:
     """
     if isinstance(text, int):
         return checked_int(field, text, at_most=MAX_TOKENS)
-    found = re.fullmatch(r"(\d[\d_,]{0,40})\s*([km]?)", str(text).strip().lower(), re.ASCII)
+    found = re.fullmatch(rf"({WHOLE})\s*([km]?)", str(text).strip().lower(), re.ASCII)
     if not found:
         raise InvalidInput(
             f"{field} is {shown(text)}; expected a token count such as 8192, 8k or 128k.",
@@ -130,7 +132,7 @@ def parse_count(field: str, text: object, *, at_most: int = MAX_COUNT) -> int:
     """A whole number from text, at least 1."""
     if isinstance(text, int):
         return checked_int(field, text, at_most=at_most)
-    if not re.fullmatch(r"\d[\d_,]{0,40}", str(text).strip(), re.ASCII):
+    if not re.fullmatch(WHOLE, str(text).strip(), re.ASCII):
         raise InvalidInput(
             f"{field} is {shown(text)}; expected a whole number of at least 1.", field=field
         )

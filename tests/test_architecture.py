@@ -14,8 +14,8 @@ PACKAGE = ROOT / "calculator"
 
 # Each step may import itself and the steps before it; names on one line may know each other.
 STEPS = (
-    ("errors", "textbook"),
-    ("units",),
+    ("errors",),
+    ("units", "textbook"),
     ("dtypes",),
     ("tensors",),
     ("layers",),

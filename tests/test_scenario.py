@@ -77,6 +77,16 @@ def test_a_default_context_is_said():
     assert "8,192 tokens, since none was given" in found.notes[0]
 
 
+@pytest.mark.parametrize("text", ["8192", "8,192", "8_192", "8k", "8 k", "8K", " 8192 "])
+def test_a_context_as_people_type_it(text):
+    assert scenario({"model": "llama-3.1-8b", "context": text}).request.longest == 8_192
+
+
+def test_large_numbers_have_groups():
+    found = scenario({"model": "llama-3.1-8b", "context": "1,048,576", "sequences": "1_000_000"})
+    assert (found.request.longest, found.request.num_sequences) == (1_048_576, 1_000_000)
+
+
 def test_max_is_the_models_maximum():
     assert scenario({"model": "llama-3.1-8b", "context": "max"}).request.longest == 131_072
 
@@ -86,6 +96,13 @@ def test_max_is_the_models_maximum():
     [
         ({"model": None}, "model is missing"),
         ({"context": "-5"}, "context is '-5'"),
+        ({"context": "8,19,2"}, "context is '8,19,2'"),
+        ({"context": "8__192"}, "context is '8__192'"),
+        ({"context": "8,192_000"}, "context is '8,192_000'"),
+        ({"context": "1,5k"}, "context is '1,5k'"),
+        ({"sequences": "1,2"}, "sequences is '1,2'"),
+        ({"device": "1,5GB"}, "device is '1,5GB'"),
+        ({"overhead": "1,5GiB..6GiB"}, "overhead is '1,5GiB'"),
         ({"context": "1e30"}, "context is '1e30'"),
         ({"context": "9" * 35}, "context is"),
         ({"sequences": "0"}, "sequences is 0"),

@@ -24,6 +24,17 @@ def test_worked_examples(layers, tokens, heads, head_dim, batch, num_bytes):
     assert found.num_bytes == num_bytes
 
 
+@pytest.mark.parametrize("name", ["num_hidden_layers", "seq_len", "num_key_value_heads",
+                                  "head_dim", "bytes_per_element"])  # fmt: skip
+@pytest.mark.parametrize("value", [-1, 0, float("nan"), 1e3, True, "8", None, 2**60])
+def test_what_is_no_count_is_refused_by_name(name, value):
+    given = {"num_hidden_layers": 32, "seq_len": 8_192, "num_key_value_heads": 8, "head_dim": 128,
+             "bytes_per_element": 2, name: value}  # fmt: skip
+    with pytest.raises(kv.InvalidInput, match=f"^{name} is ") as refused:
+        kv.textbook(**given)
+    assert refused.value.field == name
+
+
 def test_32_layers_are_32_times_one():
     assert kv.textbook(32, 8_192, 8, 128, 2) == 32 * kv.textbook(1, 8_192, 8, 128, 2)
 

@@ -38,13 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--temperature", "T", "generate: sample at this temperature (default: greedy)"),
     ):
         parser.add_argument(flag, metavar=metavar, help=text)
+    parser.set_defaults(time_limit=600)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from calculator.verify.child import start
 
     job, notes = _job(arguments)
-    limit = parse_count("time_limit", arguments.time_limit or 600, at_most=10**6)
+    limit = parse_count("time_limit", arguments.time_limit, at_most=10**6)
     child = start(job, time_limit_s=limit)
     try:
         found = child.wait()
@@ -67,11 +68,12 @@ def _job(arguments: argparse.Namespace) -> tuple[Job, tuple[str, ...]]:
     """The job, and what was assumed of the scenario; a refused configuration is still measured."""
     options = option_texts(arguments)
     options.pop("device", None)
+    memory, threads = arguments.memory, arguments.threads
     more: dict[str, Any] = {
         "device": arguments.device,
         "slice": arguments.slice,
-        "budget_bytes": arguments.memory and parse_bytes("memory", arguments.memory),
-        "threads": arguments.threads and parse_count("threads", arguments.threads, at_most=4096),
+        "budget_bytes": None if memory is None else parse_bytes("memory", memory),
+        "threads": None if threads is None else parse_count("threads", threads, at_most=4096),
         "generation": _generation(arguments),
     }
     config = _published_config(arguments.model) if arguments.method == "real-model" else None
