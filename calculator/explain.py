@@ -22,7 +22,7 @@ from calculator.tensors import (
     LastTokens,
     OpenGroup,
 )
-from calculator.units import GIB, counted, format_bytes, format_gb, format_gib
+from calculator.units import GIB, KIB, counted, exact_bytes, format_bytes, format_gb, format_gib
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +108,17 @@ def answer(footprint: Footprint) -> str:
     'Llama-3-8B, 8,192 tokens × 1, bf16 cache, ideal: 1.00 GiB (1.07 GB).'
     """
     size, same = sizes(footprint.num_bytes)
-    return f"{subject(footprint)}: {size} ({same})."
+    return f"{subject(footprint)}: {size} ({same})." if same else f"{subject(footprint)}: {size}."
 
 
 def sizes(num_bytes: int) -> tuple[str, str]:
     """A size in GiB and in GB; what would print as 0.00 in the unit that fits it, and in bytes.
 
-    >>> sizes(1_073_741_824), sizes(25_600)
-    (('1.00 GiB', '1.07 GB'), ('25 KiB', '25,600 B'))
+    >>> sizes(1_073_741_824), sizes(25_600), sizes(512)
+    (('1.00 GiB', '1.07 GB'), ('25 KiB', '25,600 B'), ('512 B', ''))
     """
+    if num_bytes < KIB:
+        return format_bytes(num_bytes), ""
     if num_bytes * 200 < GIB:
         return format_bytes(num_bytes), f"{num_bytes:,} B"
     return format_gib(num_bytes), format_gb(num_bytes)
@@ -146,7 +148,7 @@ def marginal(footprint: Footprint, rows: tuple[FormulaRow, ...]) -> str:
         {row.layer_type: row.layers for row in rows}.values()
     )
     where = f", in the layers with {_and(growing).lower()} only" if still else ""
-    return f"One more token of a sequence adds {added:,} B ({format_bytes(added)}){where}."
+    return f"One more token of a sequence adds {exact_bytes(added)}{where}."
 
 
 def slots_text(growth: Growth, slots: int, block_size: int = 1, *, ragged: bool = False) -> str:

@@ -266,9 +266,14 @@ def parse_range(name: str, text: object) -> tuple[int, int]:
     (1610612736, 6442450944)
     """
     low, dots, high = str(text).partition("..")
-    sizes = [0 if part.strip() == "0" else parse_bytes(name, part) for part in (low, high or low)]
     if dots and not high.strip():
         raise InvalidInput(f"{name} is {shown(text)}; expected LOW..HIGH.", field=name)
+    sizes = [
+        0 if part.strip() == "0" else parse_bytes(name, part, typed=text)
+        for part in (low, high or low)
+    ]
+    if sizes[0] > sizes[1]:
+        raise InvalidInput(f"{name} is {shown(text)}; put the smaller first.", field=name)
     return sizes[0], sizes[1]
 
 

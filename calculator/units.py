@@ -88,6 +88,16 @@ def format_bytes(num_bytes: int) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".") + f" {unit}"
 
 
+def exact_bytes(num_bytes: int, short: str = "") -> str:
+    """Bytes, and in brackets how large that is, by default in the unit that fits.
+
+    >>> exact_bytes(131_072), exact_bytes(512)
+    ('131,072 B (128 KiB)', '512 B')
+    """
+    exact, short = f"{num_bytes:,} B", short or format_bytes(num_bytes)
+    return exact if short == exact else f"{exact} ({short})"
+
+
 def format_tokens(num_tokens: int) -> str:
     """Token count as on an axis: 1024 → 1K.
 
@@ -139,24 +149,35 @@ def parse_count(field: str, text: object, *, at_most: int = MAX_COUNT) -> int:
     return checked_int(field, _digits(str(text).strip()), at_most=at_most)
 
 
-def parse_bytes(field: str, text: object) -> int:
+def parse_bytes(field: str, text: object, *, typed: object = None) -> int:
     """A size with or without unit, meaning what it says: 40GB is 40 × 10⁹, 40GiB is 40 × 2³⁰.
+
+    A few bytes without a unit are refused: who types 6 means GiB. `typed` is all that was typed,
+    where `text` is a part of it.
 
     >>> parse_bytes("memory", "80 GiB"), parse_bytes("memory", "40e9"), parse_bytes("m", "1.5GB")
     (85899345920, 40000000000, 1500000000)
     """
     if isinstance(text, int):
         return checked_int(field, text, at_most=MAX_BYTES)
+    given = shown(typed or text)
     found = re.fullmatch(_NUMBER, str(text).strip().lower(), re.ASCII)
     if not found or found[3] not in _BYTE_UNITS:
         raise InvalidInput(
-            f"{field} is {shown(text)}; expected a size such as 80GB, 74.5GiB or 40e9.", field=field
+            f"{field} is {given}; expected a size such as 80GB, 74.5GiB or 40e9.", field=field
         )
     whole, _, fraction = found[1].replace(",", "").replace("_", "").partition(".")
     if len(whole) + len(fraction) > 40:
-        raise InvalidInput(f"{field} is {shown(text)}; too many digits.", field=field)
+        raise InvalidInput(f"{field} is {given}; too many digits.", field=field)
     scaled = int(whole + fraction) * 10 ** int(found[2] or 0) * _BYTE_UNITS[found[3]]
-    return checked_int(field, scaled // 10 ** len(fraction), at_most=MAX_BYTES)
+    num_bytes = scaled // 10 ** len(fraction)
+    if scaled and num_bytes < MIB and not found[3]:
+        raise InvalidInput(
+            f"{field} is {given}; {found[0]} without a unit is bytes: write {found[0]}GiB for GiB, "
+            f"{found[0]}B for bytes.",
+            field=field,
+        )
+    return checked_int(field, num_bytes, at_most=MAX_BYTES)
 
 
 def _digits(text: str) -> int:

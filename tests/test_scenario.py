@@ -102,7 +102,7 @@ def test_max_is_the_models_maximum():
         ({"context": "1,5k"}, "context is '1,5k'"),
         ({"sequences": "1,2"}, "sequences is '1,2'"),
         ({"device": "1,5GB"}, "device is '1,5GB'"),
-        ({"overhead": "1,5GiB..6GiB"}, "overhead is '1,5GiB'"),
+        ({"overhead": "1,5GiB..6GiB"}, r"overhead is '1,5GiB\.\.6GiB'"),
         ({"context": "1e30"}, "context is '1e30'"),
         ({"context": "9" * 35}, "context is"),
         ({"sequences": "0"}, "sequences is 0"),
@@ -132,7 +132,18 @@ def test_max_is_the_models_maximum():
         ({"devices": "-2"}, "devices is '-2'"),
         ({"devices": "3"}, "tensor_parallel_size is 3"),
         ({"weights_dtype": "q77"}, "weights_dtype is 'q77'"),
-        ({"overhead": "6GiB..1GiB"}, "put the smaller first"),
+        ({"overhead": "6GiB..1GiB"}, "overhead is '6GiB..1GiB'; put the smaller first"),
+        (
+            {"overhead": "1..6"},
+            r"'1\.\.6'; 1 without a unit is bytes: write 1GiB for GiB, 1B for",
+        ),
+        ({"overhead": "6..1"}, r"overhead is '6\.\.1'; 6 without a unit is bytes"),
+        ({"overhead": "1..6GiB"}, "1 without a unit"),
+        ({"overhead": "0.5"}, r"0\.5 without a unit"),
+        ({"weights_bytes": "15"}, "weights_bytes is '15'; 15 without a unit"),
+        ({"weights_bytes": "1048575"}, "write 1048575GiB"),
+        ({"kv_bytes_per_device": "40"}, "40 without a unit"),
+        ({"device": None, "device_memory": "80"}, "device is '80'.* such as 64 GB"),
         ({"overhead": "1GiB.."}, "LOW..HIGH"),
         ({"share": "nan"}, "share is 'nan'"),
         ({"share": "92"}, "share is '92'"),
@@ -146,7 +157,14 @@ def test_a_bad_option_is_named_with_its_value(changed, named):
 
 @pytest.mark.parametrize(
     ("text", "sizes"),
-    [("1GiB..6GiB", (2**30, 6 * 2**30)), ("2e9", (2 * 10**9,) * 2), ("0..1kB", (0, 1000))],
+    [
+        ("1GiB..6GiB", (2**30, 6 * 2**30)),
+        ("2e9", (2 * 10**9,) * 2),
+        ("0..1kB", (0, 1000)),
+        ("0", (0, 0)),
+        ("1B..6B", (1, 6)),
+        ("1048576..2,097,152", (2**20, 2**21)),
+    ],
 )
 def test_ranges(text, sizes):
     assert parse_range("overhead", text) == sizes

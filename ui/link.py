@@ -128,7 +128,7 @@ def link_query(options: dict[str, str], found: Capacity | None) -> str:
         low, high = found.budget.overhead
         text = f"{format_gib(low, 1)}..{format_gib(high, 1)}".replace(" ", "")
         told["overhead"] = (
-            text if parse_range("overhead", text) == (low, high) else f"{low}..{high}"
+            text if parse_range("overhead", text) == (low, high) else f"{low}B..{high}B"
         )
     if (brought := pasted.text_of(told["model"])) and (code := pasted.link_code(brought)):
         told[pasted.PARAMETER] = code

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from calculator.cli.options import add_estimate_options, option_texts, scenario_of
 from calculator.cli.text import bullets, print_json, table
 from calculator.footprint import Footprint
+from calculator.units import exact_bytes
 
 if TYPE_CHECKING:
     from calculator.explain import FormulaRow
@@ -42,10 +43,8 @@ def report(found: Footprint, notes: tuple[str, ...]) -> str:
         for row in steps.rows
     ]  # fmt: skip
     parts = [answer(found), "", table(head, rows), "", steps.marginal]
-    if found.fixed_bytes:
-        parts.append(
-            f"Fixed, whatever comes: {found.fixed_bytes:,} B ({sizes(found.fixed_bytes)[0]})."
-        )
+    if fixed := found.fixed_bytes:
+        parts.append(f"Fixed, whatever comes: {exact_bytes(fixed, sizes(fixed)[0])}.")
     if len(found.bytes_per_device) > 1:
         parts.append(_devices(found.bytes_per_device))
     if found.engine.engine != "ideal":
@@ -66,7 +65,7 @@ def _devices(on_device: tuple[int, ...]) -> str:
 
     least, most = min(on_device), max(on_device)
     if least == most:
-        return f"On each of {len(on_device)} devices: {most:,} B ({sizes(most)[0]})."
+        return f"On each of {len(on_device)} devices: {exact_bytes(most, sizes(most)[0])}."
     fullest = sizes(most)[0]
     return f"On {len(on_device)} devices: {least:,} to {most:,} B each ({fullest} on the fullest)."
 

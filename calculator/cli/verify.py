@@ -12,7 +12,7 @@ from calculator.cli.text import bullets, print_json, table
 from calculator.errors import InvalidInput, UnsupportedModel
 from calculator.explain import sizes
 from calculator.scenario import Scenario
-from calculator.units import parse_bytes, parse_count
+from calculator.units import exact_bytes, parse_bytes, parse_count
 from calculator.verify.jobs import METHODS, Job, job_of
 
 EPILOG = """\
@@ -130,7 +130,7 @@ def report(found: dict[str, Any], notes: tuple[str, ...]) -> str:
         held = found["storage_bytes"]
         parts += [
             f"{found['num_tensors']:,} tensors in the cache, such as {found['tensors'][0]}",
-            f"Storage they are views of: {held:,} B ({sizes(held)[0]}).",
+            f"Storage they are views of: {exact_bytes(held, sizes(held)[0])}.",
         ]
     versions = ", ".join(f"{name} {value}" for name, value in found["versions"].items())
     parts.append(f"Device {found['device']}; {versions}.")
@@ -141,7 +141,8 @@ def report(found: dict[str, Any], notes: tuple[str, ...]) -> str:
 def _verdict(found: dict[str, Any]) -> str:
     measured = found["measured_bytes"]
     if found["equal"] is None:
-        return f"Measured {measured:,} B ({sizes(measured)[0]}); no rule to hold it against."
+        size = exact_bytes(measured, sizes(measured)[0])
+        return f"Measured {size}; no rule to hold it against."
     word = {"allocate": "allocated", "real-model": "transformers' own code"}.get(
         found["method"], "measured"
     )

@@ -67,6 +67,7 @@ def test_a_refused_configuration_is_measured_beside_no_rule(tmp_path):
         ("--slice", "half"),
         ("--memory", "much"),
         ("--memory", ""),
+        ("--memory", "8"),
         ("--time-limit", ""),
         ("--threads", ""),
         ("--time-limit", "soon"),

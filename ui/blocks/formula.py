@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from calculator.explain import FormulaRow, explain, sizes
 from calculator.footprint import Footprint
-from calculator.units import format_bytes
+from calculator.units import exact_bytes
 from ui.answer import Answer
 from ui.markup import esc, fold, gib, title, told_apart
 from ui.theme import KIND_ROLES
@@ -56,7 +56,7 @@ def _folded(rest: Rows, head: tuple[str, ...], names: list[tuple[str, str]]) -> 
     lines = [_row(row, head, names) for row in rest]
     stacked = "".join(_stacked(row, names) for row in rest)
     return fold(
-        f"{len(rest)} more rows, {num_bytes:,} B ({format_bytes(num_bytes)})",
+        f"{len(rest)} more rows, {exact_bytes(num_bytes)}",
         f'<div class="formula">{_table(head, lines)}</div><div class="stack">{stacked}</div>',
     )
 
@@ -136,7 +136,7 @@ def _stacked(row: FormulaRow, names: list[tuple[str, str]]) -> str:
 
 def _last(fp: Footprint) -> str:
     added = fp.bytes_per_token
-    text = f"{fp.num_bytes:,} B; one more token adds {added:,} B ({format_bytes(added)})"
+    text = f"{fp.num_bytes:,} B; one more token adds {exact_bytes(added)}"
     return _line("<b>Total</b>", fp.num_bytes, text)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from calculator.explain import sizes, subject
-from calculator.units import format_bytes
+from calculator.units import exact_bytes
 from ui.answer import Answer
 from ui.markup import STRONG, esc, fold, marked, scroll, table, title
 
@@ -145,7 +145,7 @@ def real_model_html(found: dict[str, Any]) -> str:
         summary += f", the first {len(cells):,}"
     source = f"transformers {found['versions']['transformers']}, {found['seq_len']:,} tokens"
     held = "" if size == found["measured_bytes"] else (
-        f"They are views of {size:,} B ({format_bytes(size)}) until the next step."
+        f"They are views of {exact_bytes(size)} until the next step."
     )  # fmt: skip
     return (
         title("transformers’ own code", f"{source} × {found['batch_size']:,}")

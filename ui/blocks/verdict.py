@@ -20,7 +20,7 @@ NO_DEVICE = "Choose a device, or type its memory, to see whether it fits."
 def sentence(shown: Answer) -> str:
     """The sentence with its figures marked."""
     size, same = sizes(shown.fp.num_bytes)
-    figures = STRONG.format(size) + " " + MUTED.format(f"({same})")
+    figures = STRONG.format(size) + (" " + MUTED.format(f"({same})") if same else "")
     if shown.found:
         verdict = verdict_sentence(shown.found, strong=STRONG)
     else:

@@ -117,7 +117,8 @@ def measured_html(options: dict[str, str], config: dict[str, Any]) -> str:
     if not found:
         return ""
     size = found["measured_bytes"]
-    figures = f"{STRONG.format(format_bytes(size))} ({size:,} B)"
+    short, exact = format_bytes(size), f"{size:,} B"
+    figures = STRONG.format(short) + (f" ({exact})" if short != exact else "")
     said = (
         f"{found['model']['model_type']}, {found['seq_len']:,} tokens × {found['batch_size']:,}: "
         f"{figures}, measured from transformers {found['versions']['transformers']}, not from a "
