@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calculator.catalog import load_model
+from calculator.dtypes import WEIGHT_DTYPES, dtype
 from calculator.engines import engine as engine_named
 from calculator.engines.base import Engine
 from calculator.errors import InvalidInput, shown
-from calculator.flags import flag_texts, flag_values
 from calculator.footprint import Footprint, footprint
 from calculator.model import ModelSpec
 from calculator.parallel import Parallelism
@@ -130,13 +130,20 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
         if "model" not in given:
             raise InvalidInput("model is missing; give a preset, a file or a name.", field="model")
         model = load_model(str(given["model"]))
+    flags: dict[str, Any] = {}
     if "set" in given:
+        from calculator.flags import flag_texts, flag_values
+
         given["set"] = flag_texts(given["set"])
+        flags = flag_values(given["set"])
     request, notes = _request(given, model)
-    notes += _unused(given, model)
+    if not given.keys().isdisjoint(("encoder_context", *CAPACITY_OPTIONS)):
+        from calculator.unused import unused
+
+        notes += unused(given, model)
     device, num_devices, capacity_options = _capacity_options(given)
     parallelism = _parallelism(given, num_devices)
-    engine = engine_named(str(given.get("engine", "ideal")), **flag_values(given.get("set", ())))
+    engine = engine_named(str(given.get("engine", "ideal")), **flags)
     _check_decoded(engine, request)
     return Scenario(
         options=tuple((k, text) for k, v in given.items() for text in _listed(v)),
@@ -196,22 +203,6 @@ def _request(given: Mapping[str, Any], model: ModelSpec) -> tuple[Request, tuple
     return request, notes
 
 
-def _unused(given: Mapping[str, Any], model: ModelSpec) -> tuple[str, ...]:
-    """A sentence for each option that another one, or the model, leaves no use for."""
-    found = []
-    if "encoder_context" in given and not model.has_encoder:
-        found.append(f"Not used: encoder_context, since {model.name} has no encoder.")
-    weights = [n for n in ("weights_dtype",) if given.get(n, "auto") != "auto"]
-    if "kv_bytes_per_device" in given:
-        names = ("device", "device_memory", "weights_bytes", "overhead", "share")
-        unused = ", ".join([n for n in names if n in given] + weights)
-        why = "kv_bytes_per_device says what there is for the cache"
-        found += [f"Not used: {unused}, since {why}."] if unused else []
-    elif "weights_bytes" in given and weights:
-        found.append("Not used: weights_dtype, since weights_bytes says how large they are.")
-    return tuple(found)
-
-
 def _check_decoded(engine: Engine, request: Request) -> None:
     """Only what was asked for is refused: a search through lengths takes what a length has."""
     decoded = engine.options().get("decoded_tokens", 0)
@@ -229,7 +220,14 @@ def _parallelism(given: Mapping[str, Any], num_devices: int | None) -> Paralleli
     tp, pp, dp, dcp = (parse_count(name, given.get(name, 1)) for name in names)
     if num_devices and "tp" not in given:
         tp = max(1, num_devices // (pp * dp))
-    return Parallelism(tp, pp, dp, dcp)
+    found = Parallelism(tp, pp, dp, dcp)
+    if num_devices and num_devices != found.num_devices:
+        raise InvalidInput(
+            f"num_devices is {num_devices}, but the parallel sizes multiply to "
+            f"{found.num_devices}; make them equal or leave one out.",
+            field="num_devices",
+        )
+    return found
 
 
 def _capacity_options(
@@ -249,6 +247,7 @@ def _capacity_options(
             found[name] = parse_bytes(name, given[name])
     if given.get("weights_dtype", "auto") != "auto":
         found["weights_dtype"] = given["weights_dtype"]
+        dtype(given["weights_dtype"], field="weights_dtype", known=WEIGHT_DTYPES)
     if "overhead" in given:
         found["overhead"] = parse_range("overhead", given["overhead"])
     if "share" in given:

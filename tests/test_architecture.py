@@ -31,7 +31,7 @@ STEPS = (
     ("differences",),
     ("search",),
     ("capacity", "fixes", "speed", "logs", "workload"),
-    ("scenario", "verdict", "flags"),
+    ("scenario", "verdict", "flags", "unused"),
     ("verify",),
     ("lesson", "claims"),
     ("charts", "exports"),

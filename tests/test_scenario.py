@@ -131,7 +131,11 @@ def test_max_is_the_models_maximum():
         ({"device_memory": "80GB"}, "choose one"),
         ({"devices": "-2"}, "devices is '-2'"),
         ({"devices": "3"}, "tensor_parallel_size is 3"),
+        ({"devices": "4", "tp": "2"}, "num_devices is 4, but the parallel sizes multiply to 2"),
+        ({"devices": "4", "tp": "1"}, "num_devices is 4, but the parallel sizes multiply to 1"),
         ({"weights_dtype": "q77"}, "weights_dtype is 'q77'"),
+        ({"weights_dtype": "q77", "weights_bytes": "9GB"}, "weights_dtype is 'q77'"),
+        ({"weights_dtype": "q77", "kv_bytes_per_device": "9GB"}, "weights_dtype is 'q77'"),
         ({"overhead": "6GiB..1GiB"}, "overhead is '6GiB..1GiB'; put the smaller first"),
         (
             {"overhead": "1..6"},
@@ -179,10 +183,29 @@ def test_ranges(text, sizes):
         ),
         ({"weights_bytes": "9GB"}, "Not used: weights_dtype, since weights_bytes says"),
         ({"encoder_context": "9"}, "Not used: encoder_context, since Llama-3.1-8B has no encoder."),
+        (
+            {"device": None, "weights_bytes": "9GB", "typical_context": "5"},
+            "Not used: weights_bytes, overhead, share, typical_context, weights_dtype, since no "
+            "device is given.",
+        ),
+        (
+            {"device": None, "engine": "vllm"},  # whose command says the share
+            "Not used: overhead, weights_dtype, since no device is given.",
+        ),
     ],
 )
 def test_an_option_without_use_is_said(given, said):
     assert scenario({**OPTIONS, **given}).notes[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"weights_dtype": "zz"}, {"devices": "3", "tp": "2"}, {"share": "2"}, {"overhead": "x"},
+     {"typical_context": "0"}, {"weights_bytes": "much"}],
+)  # fmt: skip
+def test_an_option_is_checked_where_it_has_no_use(given):
+    with pytest.raises(kv.InvalidInput):
+        scenario({"model": "llama-3.1-8b", **given})
 
 
 def test_the_command_leaves_out_what_has_no_use():

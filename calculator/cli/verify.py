@@ -15,6 +15,11 @@ from calculator.scenario import Scenario
 from calculator.units import exact_bytes, parse_bytes, parse_count
 from calculator.verify.jobs import METHODS, Job, job_of
 
+ONLY_FOR = {
+    "slice": "allocate", "prompt_tokens": "generate", "new_tokens": "generate", "seed": "generate",
+    "temperature": "generate",
+}  # fmt: skip
+"""Options that one method takes and the others have no use for."""
 EPILOG = """\
 allocate    every tensor on the device, its storage counted
 real-model  transformers' class in full size on the meta device: no weights, no GPU
@@ -66,6 +71,7 @@ def exit_status(found: dict[str, Any]) -> int:
 
 def _job(arguments: argparse.Namespace) -> tuple[Job, tuple[str, ...]]:
     """The job, and what was assumed of the scenario; a refused configuration is still measured."""
+    _check_use(arguments)
     options = option_texts(arguments)
     options.pop("device", None)
     memory, threads = arguments.memory, arguments.threads
@@ -84,6 +90,15 @@ def _job(arguments: argparse.Namespace) -> tuple[Job, tuple[str, ...]]:
             raise
         return Job(method="real-model", options=options, config=config, **more), ()
     return job_of(asked, arguments.method, config=config, **more), asked.notes
+
+
+def _check_use(arguments: argparse.Namespace) -> None:
+    for name, method in ONLY_FOR.items():
+        if getattr(arguments, name) is not None and method != arguments.method:
+            raise InvalidInput(
+                f"{name} is given, but method {arguments.method} has no use for it, only {method}.",
+                field=name,
+            )
 
 
 def _published_config(model: str) -> dict[str, Any] | None:

@@ -71,8 +71,10 @@ def test_a_refused_configuration_is_measured_beside_no_rule(tmp_path):
         ("--time-limit", ""),
         ("--threads", ""),
         ("--time-limit", "soon"),
-        ("--seed", "-1"),
-        ("--temperature", "hot"),
+        ("--method", "generate", "--seed", "-1"),
+        ("--method", "generate", "--temperature", "hot"),
+        ("--seed", "1"),
+        ("--method", "real-model", "--slice", "layers"),
         ("--context", "nan"),
     ],
 )
