@@ -120,22 +120,11 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
     `model` stands in for `options["model"]` where it is no name, such as a pasted configuration.
     Raises InvalidInput naming the option, its value and what is allowed.
     """
-    given = {k: v for k, v in options.items() if v is not None and v != ()}
-    for name, value in given.items():
-        if name not in ESTIMATE_OPTIONS + CAPACITY_OPTIONS:
-            raise InvalidInput(f"{shown(name)} is no option.", field=name)
-        if value == "":
-            raise InvalidInput(f"{name} is empty; give a value or leave it out.", field=name)
+    given, flags = _given(options)
     if model is None:
         if "model" not in given:
             raise InvalidInput("model is missing; give a preset, a file or a name.", field="model")
         model = load_model(str(given["model"]))
-    flags: dict[str, Any] = {}
-    if "set" in given:
-        from calculator.flags import flag_texts, flag_values
-
-        given["set"] = flag_texts(given["set"])
-        flags = flag_values(given["set"])
     request, notes = _request(given, model)
     if not given.keys().isdisjoint(("encoder_context", *CAPACITY_OPTIONS)):
         from calculator.unused import unused
@@ -156,6 +145,22 @@ def scenario(options: Mapping[str, Any], model: ModelSpec | None = None) -> Scen
         num_devices=num_devices,
         capacity_options=capacity_options,
     )
+
+
+def _given(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options that are given, and the engine's flags among them."""
+    given = {k: v for k, v in options.items() if v is not None and v != ()}
+    for name, value in given.items():
+        if name not in ESTIMATE_OPTIONS + CAPACITY_OPTIONS:
+            raise InvalidInput(f"{shown(name)} is no option.", field=name)
+        if value == "":
+            raise InvalidInput(f"{name} is empty; give a value or leave it out.", field=name)
+    if "set" not in given:
+        return given, {}
+    from calculator.flags import flag_texts, flag_values
+
+    given["set"] = flag_texts(given["set"])
+    return given, flag_values(given["set"])
 
 
 def _as_on_the_page(options: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from calculator import __version__
+from calculator.cli import output
 from calculator.errors import CalculatorError, InvalidInput, shown
 
 COMMANDS = {
@@ -31,6 +32,10 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**options)
         self.register("action", None, _Once)
 
+    def print_help(self, file: Any = None) -> None:
+        """argparse's own takes no notice of a disk that is full."""
+        print(self.format_help(), end="", file=file)
+
     def error(self, message: str) -> NoReturn:
         raise InvalidInput(message)
 
@@ -39,29 +44,38 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; its exit status, never a traceback."""
     words = sys.argv[1:] if arguments is None else arguments
     gc.disable()  # a short process: collecting while importing is a twentieth of its time
+    output.print_what_can_be()
     try:
         return _run(words)
     except CalculatorError as error:
-        print(f"error: {_one_line(_message(error, words))}", file=sys.stderr)
+        output.complain(_one_line(_message(error, words)))
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # a reader such as `head` has gone away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        output.give_up(sys.stdout)
         return OK
     except Exception as error:
+        if why := output.failure(error):
+            output.give_up(sys.stdout)
+            output.complain(f"the output cannot be written: {why}.")
+            return BAD_INPUT
         if os.environ.get("KVCALC_TRACEBACK"):
             raise
-        what = f"{type(error).__name__}: {error}"
-        print(
-            f"error: a fault of kvcalc, not of your input: {_one_line(what)} "
-            "(KVCALC_TRACEBACK=1 shows where)",
-            file=sys.stderr,
+        what = _one_line(f"{type(error).__name__}: {error}")
+        output.complain(
+            f"a fault of kvcalc, not of your input: {what} (KVCALC_TRACEBACK=1 shows where)"
         )
         return BAD_INPUT
 
 
 def _run(words: list[str]) -> int:
+    status = _status(words)
+    output.flush()
+    return status
+
+
+def _status(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(_help())
         return OK
@@ -81,8 +95,11 @@ def _run(words: list[str]) -> int:
         allow_abbrev=False,
     )
     command.add_arguments(parser)
-    result: int = command.run(parser.parse_args(rest))
-    sys.stdout.flush()
+    try:
+        given = parser.parse_args(rest)
+    except SystemExit:  # it has printed its help
+        return OK
+    result: int = command.run(given)
     return result
 
 

@@ -258,6 +258,7 @@ def _process(folder: str) -> subprocess.Popen[bytes]:
         **os.environ,
         **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder),
         "PYTHONPATH": path,
+        "PYTHONIOENCODING": "utf-8",
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_VERBOSITY": "error",
     }
