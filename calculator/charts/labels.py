@@ -72,8 +72,9 @@ def labels(chart: LineChart, palette: Palette, area: Area) -> list[Note]:
         bands.append((0, level, area.width, level))
         places = along_level(level, area.width)
         wanted.append(Label(f"weights {gib2(chart.weights)}", palette.muted, places))
-    # the scenario's own curve counts twice: rather cover a piece of another
-    curves = [(columns, ys) for ys in (*heights, heights[chart.lines.index(own)])]
+    # the scenario's own curve counts three times: rather cover a piece of two others
+    ours = heights[chart.lines.index(own)]
+    curves = [(columns, ys) for ys in (*heights, ours, ours)]
     if found and found.needs_more:
         needs = [(x, area.y(n)) for x, n in zip(columns, own.needs, strict=True) if n < NOT_RUN]
         curves.append(([x for x, _ in needs], [y for _, y in needs]))

@@ -24,6 +24,8 @@ ABOVE = 8
 """How far a label may stand in the margin above the picture [pixels]."""
 OVERLAP = 8
 """What a label on another costs; a line through it costs 1."""
+PATIENCE = 8
+"""After how many places each a label puts up with one more line through it."""
 SHARE = {"left": 0.0, "bottom": 0.0, "center": 0.5, "middle": 0.5, "right": 1.0, "top": 1.0}
 
 
@@ -67,12 +69,12 @@ class Picture:
         for text, colour, places in labels:
             best, least = None, 1000
             width = frame.text_width(text)
-            for place in places:
+            for tried, place in enumerate(places):
                 box = place.box(width)
                 cost = self._cost(box, there, least)
                 if cost < least:
                     best, least = (place, box), cost
-                if not cost:
+                if least <= tried // PATIENCE:
                     break
             if best:
                 there.append(best[1])
@@ -123,10 +125,13 @@ def around(x: float, y: float) -> Iterator[Place]:
 def beside(points: Sequence[tuple[float, float]], start: int) -> Iterator[Place]:
     """Places left above a curve that rises and right below it, at one point and ever farther."""
     step = max(1, len(points) // 12)
-    for i in islice(_outwards(start, step), 25):
-        if 0 <= i < len(points):
-            yield Place(*points[i], "right", "bottom", 0, 2)
-            yield Place(*points[i], "left", "top", 8, -7)
+    order = [i for i in islice(_outwards(start, step), 25) if 0 <= i < len(points)]
+    for i in order:
+        yield Place(*points[i], "right", "bottom", 0, 2)
+        yield Place(*points[i], "left", "top", 8, -7)
+    for rows in (1, 2):  # above the labels of other lines that run where this one does
+        for i in order:
+            yield Place(*points[i], "right", "bottom", 0, 2 + rows * LINE_HEIGHT)
 
 
 def _outwards(start: int, step: int) -> Iterator[int]:
