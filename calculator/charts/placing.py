@@ -24,7 +24,7 @@ ABOVE = 8
 """How far a label may stand in the margin above the picture [pixels]."""
 OVERLAP = 8
 """What a label on another costs; a line through it costs 1."""
-PATIENCE = 8
+PATIENCE = 16
 """After how many places each a label puts up with one more line through it."""
 SHARE = {"left": 0.0, "bottom": 0.0, "center": 0.5, "middle": 0.5, "right": 1.0, "top": 1.0}
 
