@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log2
 from typing import TYPE_CHECKING
 
-from calculator.charts.frame import Scale, on_axis
+from calculator.charts.frame import LOG10_2, Scale, on_axis
 from calculator.charts.needed import word
 from calculator.charts.palette import Palette
 from calculator.charts.placing import (
@@ -45,8 +46,14 @@ class Area:
         return share * self.width
 
     def y(self, num_bytes: int) -> float:
-        value = on_axis(max(num_bytes, 1) / GIB, self.scale)
-        return (value - self.ys[0]) / (self.ys[1] - self.ys[0]) * self.height
+        return self.heights([num_bytes])[0]
+
+    def heights(self, sizes: Sequence[int]) -> list[float]:
+        low, per_unit = self.ys[0], self.height / (self.ys[1] - self.ys[0])
+        values = [max(n, 1) / GIB for n in sizes]
+        if self.scale == "log":
+            values = [log2(value) * LOG10_2 for value in values]
+        return [(value - low) * per_unit for value in values]
 
     def inside(self, points: Points) -> Points:
         return [point for point in points if 0 < point[1] < self.height]
@@ -56,7 +63,7 @@ def labels(chart: LineChart, palette: Palette, area: Area) -> list[Note]:
     """What has the fewest places comes first: the value, the levels, then the curves' names."""
     own, (here, size), found = chart.own, chart.here, chart.found
     columns = [area.x(x) for x, _ in own.points]
-    heights = [[area.y(n) for _, n in line.points] for line in chart.lines]
+    heights = [area.heights([n for _, n in line.points]) for line in chart.lines]
     x, y = area.x(here), area.y(size)
     bands: list[Box] = []
     wanted = [Label(f"<b>{gib2(size)}</b>", palette.accent, around(x, y))]
@@ -72,12 +79,13 @@ def labels(chart: LineChart, palette: Palette, area: Area) -> list[Note]:
         bands.append((0, level, area.width, level))
         places = along_level(level, area.width)
         wanted.append(Label(f"weights {gib2(chart.weights)}", palette.muted, places))
-    # the scenario's own curve counts three times: rather cover a piece of two others
-    ours = heights[chart.lines.index(own)]
-    curves = [(columns, ys) for ys in (*heights, ours, ours)]
+    # rather a label on two other curves than on the scenario's own
+    curves = [
+        (columns, ys, 3 if line.own else 1) for line, ys in zip(chart.lines, heights, strict=True)
+    ]
     if found and found.needs_more:
         needs = [(x, area.y(n)) for x, n in zip(columns, own.needs, strict=True) if n < NOT_RUN]
-        curves.append(([x for x, _ in needs], [y for _, y in needs]))
+        curves.append(([x for x, _ in needs], [y for _, y in needs], 1))
         needs = area.inside(needs)
         near = min(range(len(needs)), key=lambda i: abs(needs[i][0] - x), default=0)
         wanted.append(Label(word(found), palette.accent, beside(needs, near)))

@@ -14,8 +14,8 @@ from calculator.charts.palette import Palette
 Note = dict[str, Any]
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top, from the picture's lower left corner [pixels]."""
-Curve = tuple[Sequence[float], Sequence[float]]
-"""The xs and the ys of a line that nowhere falls [pixels]."""
+Curve = tuple[Sequence[float], Sequence[float], int]
+"""The xs and the ys of a line that nowhere falls [pixels], and what a label on it costs."""
 
 LINE_HEIGHT = 14
 MARKER = 8
@@ -23,7 +23,7 @@ MARKER = 8
 ABOVE = 8
 """How far a label may stand in the margin above the picture [pixels]."""
 OVERLAP = 8
-"""What a label on another costs; a line through it costs 1."""
+"""What a label on another costs; a band below it costs 1."""
 PATIENCE = 16
 """After how many places each a label puts up with one more line through it."""
 SHARE = {"left": 0.0, "bottom": 0.0, "center": 0.5, "middle": 0.5, "right": 1.0, "top": 1.0}
@@ -92,11 +92,12 @@ class Picture:
             return cost
         for band in self.bands:
             cost += touch(box, band)
-        for xs, ys in self.curves:
+        for xs, ys, price in self.curves:
             if left <= xs[-1] and right >= xs[0]:
                 low = ys[max(0, bisect_right(xs, left) - 1)]
                 high = ys[min(bisect_left(xs, right), len(xs) - 1)]
-                cost += low < top and bottom < high
+                if low < top and bottom < high:
+                    cost += price
         return cost
 
     def _note(self, text: str, colour: str, palette: Palette, place: Place) -> Note:
