@@ -22,7 +22,7 @@ COLOURS = {
     "hairline": ("#d5dae2", "#38424f"),
     "grid": ("#e8ebf0", "#27303a"),
     "accent": ("#174ea6", "#7db3ff"),
-    "fixed": ("#4d94e8", "#3d78c7"),
+    "fixed": ("#4d94e8", "#3b76c4"),
     "weights": ("#6b7788", "#8a96a8"),
     "estimate": ("#b36b00", "#e3a64a"),
     "estimate-tint": ("#fbeed6", "#3a2d16"),
@@ -40,6 +40,8 @@ COLOURS = {
     "indexer": ("#b38600", "#f0dd8a"),
     "beyond-tint": ("#f5f6f8", "#1a2028"),
     "on-accent": ("#ffffff", "#11151b"),
+    "on-fixed": ("#10161f", "#ffffff"),
+    "on-indexer": ("#10161f", "#11151b"),
 }
 
 # the letter of a kind of layer → its colour's role

@@ -76,13 +76,16 @@ class Grid:
         """Tinted cells with numbers, the frontier along their edges, this scenario boxed."""
         width, height = len(self.contexts), len(self.batches)
         own = self._own_cell()
-        ticks = [_bold(format_tokens(n), i == own[1]) for i, n in enumerate(self.contexts)]
         counts = [frame.count(b) for b in self.batches]
+        left = frame.left_margin(counts)
+        columns = [format_tokens(n) for n in self.contexts]
+        columns = frame.labels_apart(columns, own[1], frame.WIDTH - left - frame.RIGHT)
+        ticks = [_bold(text, i == own[1]) for i, text in enumerate(columns)]
         rows = [_bold(text, i == own[0]) for i, text in enumerate(counts)]
         plain = {"showgrid": False, "tickmode": "array"}
         x_axis = frame.x_axis(palette, "Context, tokens", list(range(width)), ticks)
         y_axis = frame.y_axis(palette, "Sequences at once")
-        layout = frame.layout(palette, left=frame.left_margin(counts), height=HEIGHT) | {
+        layout = frame.layout(palette, left=left, height=HEIGHT) | {
             "xaxis": x_axis | plain | {"range": [-0.5, width - 0.5]},
             "yaxis": y_axis | plain
             | {"range": [-0.5, height - 0.5], "tickvals": list(range(height)), "ticktext": rows},

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from math import log2
 from typing import Any
 
 from calculator.capacity import Capacity
-from calculator.charts import frame
 from calculator.charts.palette import Palette
 from calculator.search import NOT_RUN
 from calculator.units import GIB
 from calculator.verdict import gib2
-
-LOG10_2 = 0.30102999566398120
 
 
 def needed_trace(
@@ -33,20 +29,6 @@ def needed_trace(
             "hovertemplate": "%{customdata}<extra></extra>",
         }
     ]
-
-
-def needed_note(
-    found: Capacity | None, here: int, last: int, palette: Palette, scale: str
-) -> list[dict[str, Any]]:
-    """Its name, above this scenario's place on it."""
-    if found is None or not found.needs_more:
-        return []
-    y, at_start = found.needed_bytes_per_device / GIB, here * 8 < last
-    note = frame.note(
-        word(found), palette.accent, yanchor="bottom", yshift=3,
-        xanchor="left" if at_start else "right", xshift=4 if at_start else -4,
-    )  # fmt: skip
-    return [note | {"x": log2(here) * LOG10_2, "y": log2(y) * LOG10_2 if scale == "log" else y}]
 
 
 def word(found: Capacity) -> str:

@@ -239,3 +239,11 @@ def test_who_turns_the_page_at_once_keeps_what_the_link_says(reader):
     expect(heading(page)).to_contain_text("Gemma-3-27B, 64 tokens × 2")
     assert "model=gemma-3-27b" in page.url
     page.close()
+
+
+def test_the_catalogue_is_whole_on_a_desktop(visit):
+    with visit() as page:
+        turn_to(page, "Catalogue")
+        tables = page.locator(".catalogue")
+        expect(tables).to_have_count(2)
+        assert all(tables.evaluate_all("all => all.map(e => e.scrollWidth <= e.clientWidth)"))

@@ -19,7 +19,7 @@ from calculator.scenario import scenario
 from calculator.units import GIB
 from tests.ui.pages import opened
 from ui.blocks.charts import csv_text
-from ui.theme import COLOURS, palette
+from ui.theme import COLOURS, KIND_ROLES, palette, style_sheet
 
 MAKERS = (against_context, against_sequences, grid)
 MODES = {against_context: ("log", "linear"), against_sequences: ("log", "linear")}
@@ -226,3 +226,19 @@ def test_every_colour_has_a_light_and_a_dark_form():
         assert light.startswith("#")
         assert dark.startswith("#")
     assert palette(False) != palette(True)
+
+
+def luminance(colour):
+    """WCAG 2.2, relative luminance of sRGB."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("role", sorted(set(KIND_ROLES.values())))
+def test_a_letter_stands_out_from_its_kinds_colour(role):
+    rule = rf"\.k-{role} {{ background: var\(--kv-(.+?)\); color: var\(--kv-(.+?)\); }}"
+    behind, letter = re.search(rule, style_sheet()).groups()
+    for pair in zip(COLOURS[behind], COLOURS[letter], strict=True):
+        dark, light = sorted(map(luminance, pair))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5  # WCAG 2.2, 1.4.3

@@ -9,7 +9,7 @@ import pytest
 from calculator.errors import SourceUnavailable
 from calculator.importers.description import DESCRIBED
 from tests.importers.test_gguf_dump import LOG
-from tests.ui.pages import bringing, markup, opened, plain, press, sentence, tag
+from tests.ui.pages import bringing, markup, opened, plain, press, sentence, tag, typed
 from tests.ui.test_plan import TINY_LLAMA, UNKNOWN, pasted
 from ui.blocks import ways
 
@@ -62,6 +62,13 @@ def test_the_input_that_is_wrong_is_named_and_can_be_reset(query, named):
         assert page.session_state["engine_flags"]  # its fold is open
     page = press(page, f"Reset {named}")
     assert "How it is computed" in markup(page)
+
+
+def test_what_was_pasted_is_spoken_of_only_where_something_was():
+    page = opened(model="mimo-7b-base", engine="llama.cpp")
+    assert "A preset." in captions(page)
+    page = typed(page, config_text="{")
+    assert "what you pasted stays in its box" in captions(page)
 
 
 def test_unknown_keys_come_first_and_the_rest_is_folded():

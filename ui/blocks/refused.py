@@ -146,10 +146,17 @@ def _actions(error: CalculatorError, options: dict[str, str]) -> None:
         return
     if isinstance(error, UnsupportedModel) or error.field in ("model", ""):
         _button(f"Show {DEFAULTS['model']}", "model", DEFAULTS["model"])
-        st.caption("A preset; what you pasted stays in its box.")
+        st.caption(f"A preset{_kept()}.")
         st.page_link(
             "views/catalogue.py", label="Look through the catalogue", icon=":material/list:"
         )
+
+
+def _kept() -> str:
+    """Where a text of one's own is to be found again, if there is any."""
+    if st.session_state.get("config_text"):
+        return "; what you pasted stays in its box"
+    return "; what you brought stays among the models" if pasted.names() else ""
 
 
 OPTIONS = {
