@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from math import ceil, log2
 from typing import Any, Literal
 
@@ -85,6 +86,7 @@ def on_axis(value: float, scale: Scale) -> float:
     return log2(value) * LOG10_2 if scale == "log" else value
 
 
+@lru_cache(maxsize=1024)
 def text_width(text: str) -> float:
     """Of a label, a little more than most letters need [pixels]."""
     return 6.5 * len(re.sub("<.*?>", "", text))

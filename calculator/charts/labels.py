@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING
 
-from calculator.charts.frame import LOG10_2, Scale, on_axis
+from calculator.charts.frame import LOG10_2, Scale
 from calculator.charts.needed import word
 from calculator.charts.palette import Palette
 from calculator.charts.placing import (
@@ -42,18 +42,20 @@ class Area:
     height: float
 
     def x(self, value: float) -> float:
-        share = (on_axis(value, "log") - self.xs[0]) / (self.xs[1] - self.xs[0])
-        return share * self.width
+        return self.columns([value])[0]
+
+    def columns(self, values: Iterable[float]) -> list[float]:
+        low, per_unit = self.xs[0], self.width / (self.xs[1] - self.xs[0])
+        return [(log2(value) * LOG10_2 - low) * per_unit for value in values]
 
     def y(self, num_bytes: int) -> float:
         return self.heights([num_bytes])[0]
 
     def heights(self, sizes: Sequence[int]) -> list[float]:
         low, per_unit = self.ys[0], self.height / (self.ys[1] - self.ys[0])
-        values = [max(n, 1) / GIB for n in sizes]
         if self.scale == "log":
-            values = [log2(value) * LOG10_2 for value in values]
-        return [(value - low) * per_unit for value in values]
+            return [(log2((n or 1) / GIB) * LOG10_2 - low) * per_unit for n in sizes]
+        return [(n / GIB - low) * per_unit for n in sizes]
 
     def inside(self, points: Points) -> Points:
         return [point for point in points if 0 < point[1] < self.height]
@@ -62,7 +64,7 @@ class Area:
 def labels(chart: LineChart, palette: Palette, area: Area) -> list[Note]:
     """What has the fewest places comes first: the value, the levels, then the curves' names."""
     own, (here, size), found = chart.own, chart.here, chart.found
-    columns = [area.x(x) for x, _ in own.points]
+    columns = area.columns(x for x, _ in own.points)
     heights = [area.heights([n for _, n in line.points]) for line in chart.lines]
     x, y = area.x(here), area.y(size)
     bands: list[Box] = []
@@ -84,9 +86,10 @@ def labels(chart: LineChart, palette: Palette, area: Area) -> list[Note]:
         (columns, ys, 3 if line.own else 1) for line, ys in zip(chart.lines, heights, strict=True)
     ]
     if found and found.needs_more:
-        needs = [(x, area.y(n)) for x, n in zip(columns, own.needs, strict=True) if n < NOT_RUN]
-        curves.append(([x for x, _ in needs], [y for _, y in needs], 1))
-        needs = area.inside(needs)
+        there = [i for i, n in enumerate(own.needs) if n < NOT_RUN]
+        at = [columns[i] for i in there], area.heights([own.needs[i] for i in there])
+        curves.append((*at, 1))
+        needs = area.inside(list(zip(*at, strict=True)))
         near = min(range(len(needs)), key=lambda i: abs(needs[i][0] - x), default=0)
         wanted.append(Label(word(found), palette.accent, beside(needs, near)))
     for line, ys in zip(chart.lines, heights, strict=True):

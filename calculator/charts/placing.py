@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
 from typing import Any, NamedTuple
 
 from calculator.charts import frame
@@ -24,7 +23,7 @@ ABOVE = 8
 """How far a label may stand in the margin above the picture [pixels]."""
 OVERLAP = 8
 """What a label on another costs; a band below it costs 1."""
-PATIENCE = 16
+PATIENCE = 8
 """After how many places each a label puts up with one more line through it."""
 SHARE = {"left": 0.0, "bottom": 0.0, "center": 0.5, "middle": 0.5, "right": 1.0, "top": 1.0}
 
@@ -86,12 +85,14 @@ class Picture:
         left, bottom, right, top = box
         inside = left >= 0 <= bottom and right <= self.width and top <= self.height + ABOVE
         cost = 0 if inside else 2 * OVERLAP
-        for other in there:
-            cost += OVERLAP * touch(box, other)
+        for a, b, c, d in there:
+            if left < c and a < right and bottom < d and b < top:
+                cost += OVERLAP
         if cost >= least:
             return cost
-        for band in self.bands:
-            cost += touch(box, band)
+        for a, b, c, d in self.bands:
+            if left < c and a < right and bottom < d and b < top:
+                cost += 1
         for xs, ys, price in self.curves:
             if left <= xs[-1] and right >= xs[0]:
                 low = ys[max(0, bisect_right(xs, left) - 1)]
@@ -126,19 +127,13 @@ def around(x: float, y: float) -> Iterator[Place]:
 def beside(points: Sequence[tuple[float, float]], start: int) -> Iterator[Place]:
     """Places left above a curve that rises and right below it, at one point and ever farther."""
     step = max(1, len(points) // 12)
-    order = [i for i in islice(_outwards(start, step), 25) if 0 <= i < len(points)]
+    order = sorted(range(start % step, len(points), step), key=lambda i: abs(i - start))
     for i in order:
         yield Place(*points[i], "right", "bottom", 0, 2)
         yield Place(*points[i], "left", "top", 8, -7)
     for rows in (1, 2):  # above the labels of other lines that run where this one does
         for i in order:
             yield Place(*points[i], "right", "bottom", 0, 2 + rows * LINE_HEIGHT)
-
-
-def _outwards(start: int, step: int) -> Iterator[int]:
-    yield start
-    for distance in count(step, step):
-        yield from (start + distance, start - distance)
 
 
 def along_level(y: float, width: float) -> Iterator[Place]:

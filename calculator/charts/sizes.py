@@ -96,10 +96,10 @@ def context_range(fp: Footprint) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def between(low: int, high: int, steps: int = 3) -> tuple[int, ...]:
+def between(low: int, high: int, steps: int = 2) -> tuple[int, ...]:
     """Whole numbers at even distances on a log axis, `steps` to an octave, ends included.
 
-    >>> between(1024, 2048, steps=2)
+    >>> between(1024, 2048)
     (1024, 1448, 2048)
     """
     octaves = (high.bit_length() - low.bit_length()) * steps
