@@ -33,16 +33,21 @@ EMPTY = "benchmarks/empty/app.py"
 
 
 class Visitor:
-    """A browser without a screen: one session of a server, which keeps what it was sent."""
+    """A browser without a screen: one session of a server, which keeps what it was sent.
+
+    What is large is sent once: a browser keeps it and says so, and then it is named by its hash.
+    """
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
+        self.kept: dict[str, ForwardMsg] = {}
         self.rerun()
 
     def rerun(self, **typed: str) -> None:
         """One rerun, with text in inputs that are known by their keys."""
         message = BackMsg()
         message.rerun_script.query_string = ""
+        message.rerun_script.cached_message_hashes.extend(self.kept)
         for key, text in typed.items():
             state = message.rerun_script.widget_states.widgets.add()
             state.id, state.string_value = self._id_of(key), text
@@ -51,11 +56,15 @@ class Visitor:
         assert not any(element.HasField("exception") for element in self.elements)
 
     def _until_finished(self) -> Iterator[Element]:
-        message = ForwardMsg()
+        message, used = ForwardMsg(), {}
         while message.WhichOneof("type") != "script_finished":
             message = ForwardMsg.FromString(self.socket.recv(timeout=60))
+            message = self.kept.get(message.ref_hash, message)
+            if message.metadata.cacheable:
+                used[message.hash] = message
             if message.delta.HasField("new_element"):
                 yield message.delta.new_element
+        self.kept = used
 
     def _id_of(self, key: str) -> str:
         ids = (element.text_input.id for element in self.elements)

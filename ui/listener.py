@@ -1,4 +1,4 @@
-"""What the page listens to in the browser: its colour scheme, and popovers opened with keys."""
+"""What the page listens to in the browser: its scheme, popovers opened with keys, copy buttons."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ export default function ({ setTriggerValue }) {
   const changed = () => setTimeout(() => setTriggerValue("changed", dark.matches), 300);
   dark.addEventListener("change", changed);
   document.addEventListener("click", enter);
+  document.addEventListener("click", copy);
   document.addEventListener("keydown", leave);
   return () => {
     dark.removeEventListener("change", changed);
     document.removeEventListener("click", enter);
+    document.removeEventListener("click", copy);
     document.removeEventListener("keydown", leave);
   };
 }
@@ -37,6 +39,21 @@ function enter({ target, detail }) {
     else if (left--) setTimeout(look, 50);
   };
   setTimeout(look, 50);
+}
+
+// Where a page may not write to the clipboard (no https), the text is selected instead.
+async function copy({ target }) {
+  const button = target.closest?.(".to-copy button");
+  if (!button) return;
+  const [text, said] = [button.previousElementSibling, button.nextElementSibling];
+  try {
+    await navigator.clipboard.writeText(text.textContent);
+    said.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(text);
+    said.textContent = "Selected";
+  }
+  setTimeout(() => { said.textContent = ""; }, 2000);
 }
 
 function leave({ key, target }) {

@@ -107,6 +107,15 @@ def gib(num_bytes: int) -> str:
     return "&lt;0.01" if 0 < num_bytes < GIB / 200 else f"{num_bytes / GIB:,.2f}"
 
 
+def to_copy(text: str) -> str:
+    """A text as it stands, with a button that copies it (`listener.py`)."""
+    return (
+        f'<div class="to-copy"><pre tabindex="0">{escape(text)}</pre>'
+        '<button type="button" aria-label="Copy to clipboard"></button>'
+        '<span role="status"></span></div>'
+    )
+
+
 def told_apart(label: str, layer_type: str, kinds: Iterable[tuple[str, str]]) -> str:
     """What a kind of layer is called, and its layer type where several have the same label."""
     if all(other == layer_type for same, other in kinds if same == label):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote
 
 import streamlit as st
 
@@ -56,11 +56,14 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
+AS_IT_IS = " ='/:,.-()"
+
+
 @lru_cache(maxsize=8)
 def picture(name: str) -> str:
     """A drawing among the assets as a data URI: Streamlit would read a path again in each run."""
-    data = base64.b64encode((ASSETS / name).read_bytes()).decode("ascii")
-    return f"data:image/svg+xml;base64,{data}"
+    drawing = (ASSETS / name).read_text(encoding="utf-8")
+    return f"data:image/svg+xml,{quote(drawing, safe=AS_IT_IS)}"
 
 
 @lru_cache(maxsize=2)

@@ -54,7 +54,7 @@ class Area:
     def heights(self, sizes: Sequence[int]) -> list[float]:
         low, per_unit = self.ys[0], self.height / (self.ys[1] - self.ys[0])
         if self.scale == "log":
-            return [(log2((n or 1) / GIB) * LOG10_2 - low) * per_unit for n in sizes]
+            return [(log2(max(n, 1) / GIB) * LOG10_2 - low) * per_unit for n in sizes]
         return [(n / GIB - low) * per_unit for n in sizes]
 
     def inside(self, points: Points) -> Points:

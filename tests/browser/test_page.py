@@ -163,6 +163,17 @@ def test_keys_alone_copy_and_come_back(visit, stranger):
         expect(copy).to_be_focused()
 
 
+def test_the_engines_command_is_copied(visit, stranger):
+    stranger.grant_permissions(["clipboard-read", "clipboard-write"])
+    with visit("/?model=llama-3-8b", by=stranger) as page:
+        page.wait_for_selector(".js-plotly-plot .main-svg")
+        page.locator(".to-copy button").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".to-copy [role=status]")).to_have_text("Copied")
+        copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("vllm serve meta-llama/Meta-Llama-3-8B")
+
+
 def test_a_chart_gives_its_table_and_csv(visit):
     with visit(GEMMA) as page:
         switch = page.get_by_role("radiogroup", name="Size against context")

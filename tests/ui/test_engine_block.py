@@ -4,7 +4,7 @@ from html import escape
 
 import pytest
 
-from tests.ui.pages import opened, plain
+from tests.ui.pages import markup, opened, plain
 from ui.answer import answer
 from ui.blocks import engine
 
@@ -77,4 +77,4 @@ def test_ranks_that_share_tokens_are_a_flag_of_the_page():
     page = opened(model="deepseek-v3", devices="8", dcp="8", device="h200-sxm-141gb")
     assert not page.exception
     assert page.number_input(key="dcp").value == 8
-    assert "--decode-context-parallel-size 8" in "".join(c.value for c in page.code)
+    assert "--decode-context-parallel-size 8" in markup(page)

@@ -7,26 +7,23 @@ from functools import lru_cache
 from html import escape
 from typing import Any
 
-import streamlit as st
-
 from calculator.differences import differences, storage_differences
 from ui.answer import Answer
-from ui.markup import esc, gib, table, title, told_apart
+from ui.markup import esc, gib, table, title, to_copy, told_apart
 
 
 def sections(shown: Answer) -> tuple[str, ...]:
-    """Nothing for the ideal engine, which no program is; the last is the head of its command."""
+    """Nothing for the ideal engine, which no program is."""
     if shown.fp.engine.engine == "ideal":
         return ()
-    start = title("Start it", "with the flags of this scenario")
-    command = shown.asked.serve_command()
-    return (steps_html(shown), _printed_html(shown), start if command else "")
+    return (steps_html(shown), _printed_html(shown), _command_html(shown))
 
 
-def show_command(shown: Answer) -> None:
+def _command_html(shown: Answer) -> str:
     """What starts the engine, to copy."""
-    if command := shown.asked.serve_command():
-        st.code(command, language=None, wrap_lines=True)
+    command = shown.asked.serve_command()
+    start = title("Start it", "with the flags of this scenario")
+    return start + to_copy(command) if command else ""
 
 
 @lru_cache(maxsize=128)

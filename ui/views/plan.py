@@ -59,7 +59,6 @@ def prove(shown: Answer) -> None:
         formula.html(shown) + details.sources_html(shown),
         *engine.sections(shown),
     )
-    engine.show_command(shown)
     left, right = st.columns(2, gap="large")
     with left:
         charts.show_context(shown)
