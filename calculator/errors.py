@@ -53,7 +53,7 @@ class SourceUnavailable(CalculatorError):
 
 
 def printable(text: str) -> str:
-    """`text` without what would steer a terminal or turn the writing of a page around.
+    r"""`text` without what would steer a terminal or turn the writing of a page around.
 
     >>> printable("lla\u202ema \x1b[31m")
     'lla\\u202ema \\x1b[31m'

@@ -38,8 +38,8 @@ if not embedded:
 if notes := st.session_state["link_notes"]:
     lines = "".join(f"<p>{esc(sentence)}</p>" for sentence in notes)
     show(f'<div class="notice" role="status">{lines}</div>')
-page.run()
 keep_in_address()
+page.run()
 listener.listen()
 arrived()
 keep_imports_out_of_collections()

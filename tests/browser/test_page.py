@@ -99,6 +99,7 @@ def test_a_pasted_config_is_computed_and_its_link_works_elsewhere(visit, strange
         page.get_by_role("textbox", name="config.json").press("Control+Enter")
         page.get_by_role("button", name="Use this configuration").click()
         expect(heading(page)).to_contain_text("25,600")
+        expect(page).to_have_url(re.compile("config="))
         page.reload()
         expect(heading(page)).to_contain_text("25,600")
         link = copied(page, "Link")
