@@ -18,7 +18,7 @@ from calculator.units import MAX_COUNT, MAX_TOKENS
 NOT_RUN = 2**128
 """Stands for what an engine's options do not let run: more than any size that can be asked for."""
 
-_SCANNED = 256  # the most sequences llama.cpp takes
+_SCANNED, _MANY = 256, 2048
 _STEPS = (*(2**i for i in range(11)), *(3 * 2**i for i in range(11)))
 
 
@@ -69,27 +69,31 @@ def _in_steps(
 ) -> int | None:
     """`largest`, among the numbers that run at all.
 
-    They are all, or the multiples of the smallest (what is quantised in groups), or any: divisors
+    They are all, or the multiples of the smallest (what is quantised in groups), or a few: divisors
     of what an engine deals out.
     """
     step = next((n for n in (*_STEPS, known) if runs(n)), 1)
-    if all(runs(n) for n in (2 * step, 3 * step, 5 * step, 7 * step) if n <= limit):
-        found = largest(lambda n: fits(n * step), max(1, limit // step), guess // step)
-        return found * step if found else found
-    running = _running(runs, limit)
-    found = largest(lambda n: fits(running[n - 1]), len(running))
-    return running[-1 if found is None else found - 1] if found != 0 else 0
+    if not all(runs(n) for n in (2 * step, 3 * step, 5 * step, 7 * step) if n <= limit):
+        few = _few(runs, limit)
+        if few is not None:
+            return max((n for n in few if fits(n)), default=0)
+    found = largest(lambda n: fits(n * step), max(1, limit // step), guess // step)
+    return found * step if found else found
 
 
-def _running(runs: Callable[[int], bool], limit: int) -> list[int]:
-    """Every number that runs, up to twice the last of them."""
-    found: list[int] = [0]
-    for n in range(1, limit + 1):
-        if n > _SCANNED and n > 2 * found[-1]:
-            break
+def _few(runs: Callable[[int], bool], limit: int) -> list[int] | None:
+    """Every number that runs, None where they go on: none may run from some number to its double.
+
+    >>> _few(lambda n: 512 % n == 0 and n <= 256, 10**6), _few(lambda n: n % 16 == 0, 10**6)
+    ([1, 2, 4, 8, 16, 32, 64, 128, 256], None)
+    """
+    found: list[int] = []
+    for n in range(1, min(limit, _MANY) + 1):
+        if n > _SCANNED and n > 2 * (found[-1] if found else 0):
+            return found
         if runs(n):
             found.append(n)
-    return found[1:]
+    return found if limit <= _MANY else None
 
 
 @lru_cache(maxsize=256)

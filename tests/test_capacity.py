@@ -232,3 +232,15 @@ def test_the_largest_batch_is_one_that_runs(flags, replicas, gigabytes):
 
     search = Search(model, kv.Request(seq_len=4096), engine, parallelism)
     assert search.most(available, 4096) == max(n for n in range(1, 1100) if runs_in(n)) > 3
+
+
+def test_sequences_of_a_length_that_never_runs_are_none():
+    """transformers' quantised cache takes whole groups: 20 values × 300 tokens are none of 64."""
+    config = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 1,
+              "head_dim": 20, "hidden_size": 20, "vocab_size": 100}  # fmt: skip
+    engine = kv.engine("transformers", cache="quantized")
+    model, request = kv.load_model(config), kv.Request(seq_len=128)
+    search = Search(model, request, engine, kv.Parallelism())
+    assert search.most(2**30, 300) == 0
+    assert search.most(2**30, 128) > 1
+    assert search.longest(2**30) % 16 == 0

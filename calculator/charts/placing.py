@@ -110,10 +110,6 @@ class Picture:
         }  # fmt: skip
 
 
-def touch(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
 def around(x: float, y: float) -> Iterator[Place]:
     """Places beside a point."""
     for place in (

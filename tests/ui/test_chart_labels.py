@@ -8,7 +8,7 @@ import pytest
 
 from calculator.charts.curves import against_context, against_sequences
 from calculator.charts.frame import text_width
-from calculator.charts.placing import Place, touch
+from calculator.charts.placing import Place
 from tests.ui.test_charts import MAKERS, MODES, SCENARIOS, worked_out
 from ui.theme import palette
 
@@ -32,6 +32,10 @@ def box(note, width, height):
     """Where an annotation stands."""
     anchors = note["xanchor"], note["yanchor"], note["xshift"], note["yshift"]
     return Place(note["x"] * width, note["y"] * height, *anchors).box(text_width(note["text"]))
+
+
+def touch(a, b):
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 @pytest.mark.parametrize("options", SCENARIOS + CROWDED)

@@ -155,7 +155,7 @@ def _unmeasured(model_type: str, how: Override) -> Case:
     """A type that cannot be run must be refused: a number nobody can check would be a guess."""
     try:
         config = geometry.default(model_type, how).full
-    except Exception:
+    except Exception:  # the class refuses its own default; then the name must do
         config = {"model_type": model_type, "num_hidden_layers": 4}
     predicted, refusal = predict(config, 16, 1, 0)
     return Case(
